@@ -180,6 +180,10 @@ pub struct ContextArgs {
     /// Where to write; standard output if left out
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
+    /// Replace a file at OUT whatever it holds; else one that holds anything but epitome's own work on the same transcript is
+    /// left as it is
+    #[arg(long, requires = "output")]
+    pub force: bool,
     #[arg(long, value_name = "PROTOCOL", default_value_t = Protocol::Anthropic, help = formats::protocol_help())]
     pub to: Protocol,
     /// Which conversation of the file, from 0; the longest if left out
@@ -203,6 +207,10 @@ pub struct CompactArgs {
     /// Where to write: a file, or a folder where there are several transcripts; standard output if left out
     #[arg(short, long, value_name = "OUT", conflicts_with = "session")]
     pub output: Option<PathBuf>,
+    /// Replace a file at OUT whatever it holds; else one that holds anything but epitome's own work on the same transcript is
+    /// left as it is
+    #[arg(long, requires = "output")]
+    pub force: bool,
     /// Write a copy where the session's own tool looks for it, under a new id, and print the command that goes on with it
     #[arg(long, conflicts_with_all = ["output", "to", "session"])]
     pub resume: bool,
@@ -275,6 +283,10 @@ pub struct UndoArgs {
     /// Where to write; standard output if left out
     #[arg(short, long, value_name = "OUT", conflicts_with = "session")]
     pub output: Option<PathBuf>,
+    /// Replace a file at OUT whatever it holds; else one that holds anything but epitome's own work on the same transcript is
+    /// left as it is
+    #[arg(long, requires = "output")]
+    pub force: bool,
     /// Take back a compaction that the session's own tool made, too
     #[arg(long, conflicts_with = "session")]
     pub foreign: bool,

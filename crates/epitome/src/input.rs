@@ -137,11 +137,15 @@ pub fn is_database(path: &Path) -> bool {
     got == Some(beginning.len()) && beginning == *opencode_database::MAGIC
 }
 
+/// Whether two paths lead to one file.
+pub fn is_same(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
+
 /// Refuses to write `out` where it is the place of a transcript that has grown since its bytes were read: what its tool
 /// appended would be lost.
 pub fn check_unchanged(path: &Path, source: &dyn ByteSource, out: Option<&Path>) -> Result<()> {
-    let is_same = |out: &&Path| matches!((out.canonicalize(), path.canonicalize()), (Ok(a), Ok(b)) if a == b);
-    let Some(out) = out.filter(is_same) else { return Ok(()) };
+    let Some(out) = out.filter(|out| is_same(out, path)) else { return Ok(()) };
     if is_plain(out) && std::fs::metadata(out).is_ok_and(|about| about.len() != source.len()) {
         bail!(
             "{} has grown since it was read; nothing was written, run again when its tool is idle",

@@ -18,6 +18,7 @@ mod opencode_tree;
 mod output;
 mod packing;
 mod progress;
+mod replacement;
 mod restorer;
 mod runner;
 mod session_ports;

@@ -7,7 +7,7 @@ use std::fmt;
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Whose eyes a file is for. It is so from its first byte on.
 #[derive(Clone, Copy)]
@@ -31,7 +31,8 @@ pub fn write_for(
     path: Option<&Path>,
     fill: impl FnOnce(&mut dyn Write) -> Result<()>,
 ) -> Result<()> {
-    let Some(path) = path else {
+    let followed = path.map(followed);
+    let Some(path) = followed.as_deref() else {
         let mut out = BufWriter::new(io::stdout().lock());
         fill(&mut out)?;
         return out.flush().context("cannot write to standard output");
@@ -59,6 +60,19 @@ pub fn write_for(
     file.as_file().sync_all().with_context(failed)?;
     file.persist(path).with_context(failed)?;
     Ok(())
+}
+
+/// As long a chain of links as systems follow themselves.
+const LINKS_MAX: usize = 40;
+
+/// The file that a path leads to: a link stays one, and what it names is written.
+fn followed(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS_MAX {
+        let Ok(next) = std::fs::read_link(&path) else { break };
+        path = path.parent().map_or(next.clone(), |folder| folder.join(&next));
+    }
+    path
 }
 
 /// Why a file could not be replaced now, if it could not: the folder it is in takes no new one.

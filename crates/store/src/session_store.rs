@@ -55,7 +55,7 @@ pub struct ListedSession {
     pub created_ms: u64,
     /// When something was last committed to it.
     pub changed_ms: u64,
-    /// Compactions and edits in it, those that were taken back included.
+    /// Compactions and edits in it, those that came with its file and those that were taken back included.
     pub passes: usize,
     /// Whether somebody works on it.
     pub is_held: bool,

@@ -27,6 +27,7 @@ use epitome_engine::{BoxFuture, LivePart};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Savepoint, params};
 use std::collections::HashMap;
 use std::fmt;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -71,6 +72,7 @@ impl SqliteStore {
     /// # Errors
     /// Where it cannot be opened, is no such file, or was written by a later version.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
+        make_private(path);
         let mut connection = connect(path, OpenFlags::default())?;
         let secret = schema::migrate(&mut connection)?;
         let holder = Arc::new(Holder::enter(&connection)?);
@@ -196,6 +198,17 @@ impl TenantTable {
         }
         self.sessions.insert(session, tenant);
     }
+}
+
+/// Makes the file where there is none, for its owner alone: it holds every conversation. SQLite gives the files beside it the
+/// same mode; one that is there stays as it is.
+fn make_private(path: &Path) {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    // Where it cannot be made, SQLite says why.
+    drop(options.open(path));
 }
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {

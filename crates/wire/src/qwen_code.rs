@@ -189,6 +189,9 @@ fn tell_compression(record: &ObjectView<'_>, draft: &mut ConversationDraft<'_, Q
     if !payload.has("compressedHistory") {
         return draft.odd("a compression left no new history; the one before it is kept");
     }
+    if record.get("epitome").is_some_and(|mark| mark.at(&["record", "copy"]).is_some()) {
+        draft.end_of_copied();
+    }
     let history = payload.list("compressedHistory");
     let summary_of = |content: &View<'_>| snapshot(&parts_of(content.at(&["parts"])));
     let summary = history.iter().position(|content| summary_of(content).is_some());

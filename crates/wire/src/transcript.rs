@@ -79,6 +79,13 @@ pub struct RecordedReply {
     pub usage: Option<ReportedUsage>,
     /// When, in milliseconds since 1970; none where the file does not say.
     pub time_ms: Option<u64>,
+    /// Whether it was made in the session that this one is a copy of, and paid for there.
+    pub is_copied: bool,
+}
+
+/// All that was answered so far was answered in the session that this one is a copy of.
+pub(crate) fn end_of_copied(replies: &mut [RecordedReply]) {
+    replies.iter_mut().for_each(|reply| reply.is_copied = true);
 }
 
 /// What a file says of a compaction that its own tool made, beside what it did to the context.

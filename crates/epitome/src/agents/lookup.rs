@@ -27,9 +27,11 @@ pub fn file_of(named: &Path) -> Result<PathBuf> {
 pub fn session_of(named: &Path) -> Result<Option<SessionFile>> {
     let Some(text) = named.to_str().filter(|text| !is_path(named, text)) else { return Ok(None) };
     let mut collection = SessionCollection::gather(Catalog::built_in(), None);
-    let found = match text.parse::<usize>() {
-        Ok(number) if text.len() < ID_CHARS_MIN || is_shown(number) => by_number(number, &collection)?,
-        Ok(_) | Err(_) => by_words(text, &mut collection)?,
+    // Nobody writes a number of the table with noughts in front: that is the beginning of an id.
+    let number = text.parse::<usize>().ok().filter(|_| text == "0" || !text.starts_with('0'));
+    let found = match number {
+        Some(number) if text.len() < ID_CHARS_MIN || is_shown(number) => by_number(number, &collection)?,
+        Some(_) | None => by_words(text, &mut collection)?,
     };
     let told = format!("{text}: {} session {} ({})", found.agent.name(), found.id, home::shown(&found.path));
     output::tell(columns::plain(&told));
@@ -109,7 +111,8 @@ fn by_words(text: &str, collection: &mut SessionCollection<'_>) -> Result<Sessio
     match &candidates[..] {
         [one] => Ok(one.file.clone()),
         [] => bail!(
-            "there is no file `{text}`, and no session of this id or name; `epitome sessions {}` lists those with it in their folder or model",
+            "there is no file `{text}`, and no session of this id or name{}; `epitome sessions {}` lists those with it in their folder or model",
+            if text.len() < ID_CHARS_MIN { " (of an id its first four characters are needed)" } else { "" },
             shell_word(text)
         ),
         several => Err(ambiguous(text, several)),

@@ -14,6 +14,7 @@ mod gemini_cli;
 pub mod home;
 mod index;
 pub mod lookup;
+mod name;
 mod opencode;
 mod pi;
 mod qwen_code;
@@ -22,6 +23,7 @@ mod scan;
 
 pub use collection::{FoundSession, SessionCollection};
 pub use figures::{ContextSize, SessionFigures, WindowFigure};
+pub use name::name_in;
 
 use epitome_wire::Format;
 use index::SessionIndex;

@@ -160,9 +160,10 @@ fn start_folder(agent: Agent, path: &Path, bytes: &[u8], project: Option<&Path>)
     })?;
     if !start.is_dir() {
         bail!(
-            "the folder it was held in, {}, is gone, and {} is resumed where it was begun; name another with --project",
+            "the folder it was held in, {}, is gone, and {} is resumed where it was begun; name another: epitome compact {} --resume --project FOLDER",
             start.display(),
-            agent.name()
+            agent.name(),
+            shell_word(&path.display().to_string())
         );
     }
     Ok(start.clone())

@@ -49,6 +49,10 @@ pub struct ExportArgs {
     /// Where to write; standard output if left out
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
+    /// Replace a file at OUT whatever it holds; else one that holds anything but epitome's own work on the same transcript is
+    /// left as it is
+    #[arg(long, requires = "output")]
+    pub force: bool,
     #[arg(long, value_name = "FORMAT", help = formats::export_help())]
     pub to: Option<Format>,
     /// Print one JSON document about what was written, instead of text

@@ -8,6 +8,7 @@ mod written;
 use super::{FileCommand, event_json, print_json_each};
 use crate::agents::resume::{self, SessionCopy};
 use crate::cli::{CompactArgs, FromFormat, ReadArgs};
+use crate::replacement::{NewContent, OutputPlace};
 use crate::session_ports::Dry;
 use crate::transcript_file::{TranscriptFile, catalog, stored_source};
 use crate::{input, output, packing, progress};
@@ -215,6 +216,13 @@ fn compact_file(
         Some(copy) => command.open_source(path, copy.source.clone(), &args.read)?,
         None => command.open(path, &args.read)?,
     };
+    if copy.is_none() && !args.dry_run {
+        let place = OutputPlace { out, own: Some(path), is_forced: args.force };
+        place.check(&match Target::of(&file, args.to)?.protocol() {
+            Some(_) => NewContent::Body,
+            None => NewContent::Transcript(file.source.clone()),
+        })?;
+    }
     let out = copy.as_ref().map(|copy| &*copy.place.path).or(out);
     let lines = compact_conversations(&file, &resolved, out, args, command, bar)?;
     finish_file(&file, lines, out, args, copy.as_ref())

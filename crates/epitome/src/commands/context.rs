@@ -5,6 +5,7 @@ use crate::cli::ContextArgs;
 use crate::draw::grouped;
 use crate::input;
 use crate::output::{self, Page};
+use crate::replacement::{NewContent, OutputPlace};
 use crate::runner::Runner;
 use crate::transcript_file::TranscriptFile;
 use anyhow::{Context as _, Result};
@@ -34,6 +35,7 @@ pub fn run(args: &ContextArgs) -> Result<()> {
     if !args.read.json {
         tell_problems(&file);
     }
+    OutputPlace { out: args.output.as_deref(), own: None, is_forced: args.force }.check(&NewContent::Body)?;
     output::write(args.output.as_deref(), |out| {
         out.write_all(&written.bytes)?;
         out.write_all(b"\n").context("cannot write to standard output")

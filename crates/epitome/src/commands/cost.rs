@@ -142,7 +142,9 @@ fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
         };
         CostItem { time_ms, model: model.to_owned(), part }
     };
-    for reply in stored.kept.iter().flat_map(|kept| &kept.conversation().replies) {
+    // What a copy was made with was paid in the session it is a copy of.
+    let replies = stored.kept.iter().flat_map(|kept| &kept.conversation().replies);
+    for reply in replies.filter(|reply| !reply.is_copied) {
         let Some(used) = reply.usage else { continue };
         let usage = Usage {
             prompt: used.prompt,
@@ -274,7 +276,10 @@ fn page(listing: &CostListing) -> Page {
         };
         let saved = [grouped(line.saved.tokens), money(line.saved.dollars_cached)];
         table.add(cells(&line.key, "primary", &line.primary, saved), false);
-        table.add(cells("", "compactor", &line.compactor, [String::new(), String::new()]), false);
+        // The embedded summariser calls nobody.
+        if line.compactor.calls > 0 || line.compactor.dollars.0 != Some(0.0) {
+            table.add(cells("", "compactor", &line.compactor, [String::new(), String::new()]), false);
+        }
     }
     let mut page = Page::default();
     table.write(&mut page, Paint::stdout());

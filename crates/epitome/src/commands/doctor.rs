@@ -4,11 +4,15 @@ use super::print_json;
 use crate::cli::DoctorArgs;
 use crate::draw::{self, Paint};
 use crate::output::Page;
+use crate::shell_word::shell_word;
+use crate::store_place::OpenStore;
+use crate::stored_session::StoredSession;
 use crate::{bytes_text, columns};
 use anyhow::{Result, bail};
-use epitome_engine::store::SessionId;
+use epitome_engine::store::{FaultKind, SessionId, StoreError};
 use epitome_store::{StoreFigures, StoreProblem};
 use serde::Serialize;
+use std::path::Path;
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -23,6 +27,8 @@ struct StoreReport {
     /// Sessions that somebody works on.
     held: Vec<SessionId>,
     problems: Vec<StoreProblem>,
+    /// What is worth knowing and no fault.
+    notes: Vec<String>,
 }
 
 /// Looks at the store; it is a failure where something is wrong.
@@ -48,12 +54,13 @@ fn examine(args: &DoctorArgs) -> Result<StoreReport> {
         figures: None,
         held: Vec::new(),
         problems: Vec::new(),
+        notes: open_to_others(args.store.address()?.file()).into_iter().collect(),
     };
     let open = match args.store.find() {
         Ok(Some(open)) => open,
         Ok(None) => return Ok(StoreReport { exists: false, ..report }),
         Err(error) => {
-            report.problems.push(unopened(&error));
+            report.problems.push(unopened(&error, args, None));
             return Ok(report);
         }
     };
@@ -66,16 +73,72 @@ fn examine(args: &DoctorArgs) -> Result<StoreReport> {
     })();
     match looked {
         Ok(problems) => report.problems = problems,
-        Err(error) => report.problems.push(unopened(&error)),
+        Err(error) => report.problems.push(unopened(&error, args, Some(&open))),
     }
     Ok(report)
 }
 
-/// A store that cannot be looked into; its error says what to do.
-fn unopened(error: &anyhow::Error) -> StoreProblem {
+/// A store that cannot be looked into; its error says what to do, and of a damaged file it is said here.
+fn unopened(error: &anyhow::Error, args: &DoctorArgs, open: Option<&OpenStore>) -> StoreProblem {
     let text = format!("{error:#}");
     let (what, remedy) = text.rsplit_once("; ").unwrap_or((&text, "restore it from a copy"));
-    StoreProblem::new(None, what, remedy)
+    let address = args.store.address().ok();
+    match address.as_ref().and_then(|address| address.file()).filter(|_| is_damaged(error)) {
+        Some(file) => StoreProblem::new(None, format!("{what}, {}", readable(open)), recovery(file)),
+        None => StoreProblem::new(None, what, remedy),
+    }
+}
+
+fn is_damaged(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| match cause.downcast_ref::<StoreError>() {
+        Some(StoreError::Fault(fault)) => fault.kind == FaultKind::Damaged,
+        Some(_) | None => false,
+    })
+}
+
+/// What can be read of a damaged store all the same.
+fn readable(open: Option<&OpenStore>) -> String {
+    let Some((open, sessions)) = open.and_then(|open| Some((open, open.sessions().ok()?))) else {
+        return "and none of its sessions can be read".to_owned();
+    };
+    let whole = sessions.iter().map(|listed| listed.session);
+    let whole: Vec<String> = whole
+        .filter(|session| StoredSession::load(open, *session).is_ok())
+        .map(|session| session.to_string())
+        .collect();
+    let named = if whole.is_empty() { String::new() } else { format!(" ({})", whole.join(", ")) };
+    format!("and of its {} {} can be read{named}", draw::counted(sessions.len(), "session"), whole.len())
+}
+
+/// What to do with a file that is damaged: nothing to it itself.
+fn recovery(file: &Path) -> String {
+    let word = |suffix: &str| shell_word(&format!("{}{suffix}", file.display()));
+    let [copy, new] = [word(".copy"), word(".recovered")];
+    format!(
+        "export what can be read with `epitome export`, copy the file before anything else is tried (cp {} {copy}), recover what SQLite finds in the copy (sqlite3 {copy} .recover | sqlite3 {new}), and begin a new store meanwhile with --store",
+        word("")
+    )
+}
+
+/// Says that others may read a store: files that epitome makes are their owner's alone, and those that are there stay as
+/// they are.
+#[cfg(unix)]
+fn open_to_others(file: Option<&Path>) -> Option<String> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let file = file?;
+    let mode = std::fs::metadata(file).ok()?.permissions().mode() & 0o777;
+    let text = format!(
+        "other users may read {} (mode {mode:o}), and every conversation in it; chmod 600 {} makes it yours alone",
+        file.display(),
+        shell_word(&file.display().to_string())
+    );
+    (mode & 0o077 != 0).then_some(text)
+}
+
+/// Modes are Unix's.
+#[cfg(not(unix))]
+fn open_to_others(_: Option<&Path>) -> Option<String> {
+    None
 }
 
 fn page(report: &StoreReport) -> Page {
@@ -103,6 +166,9 @@ fn page(report: &StoreReport) -> Page {
     }
     if report.problems.is_empty() {
         writeln!(page, "all is well");
+    }
+    for note in &report.notes {
+        writeln!(page, "{}", columns::wrap(&format!("note: {}", columns::plain(note)), width, 2));
     }
     for problem in &report.problems {
         let of = problem.session.map(|session| format!("{session}: ")).unwrap_or_default();

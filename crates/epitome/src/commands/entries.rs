@@ -1,5 +1,6 @@
 //! Entries of a stored session as lists tell of them: what kind each is, whose, how large, whether the model sees it.
 
+use super::inspect::walk::{PathWalk, is_epitomes};
 use crate::columns;
 use crate::stored_session::StoredSession;
 use crate::transcript_file::TranscriptFile;
@@ -56,7 +57,7 @@ const TEXT_CHARS: usize = 400;
 pub fn rows(stored: &StoredSession, file: &TranscriptFile, session: &Session) -> Result<Vec<EntryRow>> {
     let conversation = file.conversation(stored.number());
     let path: HashSet<EntryId> = session.log().path_of(session.leaf()).into_iter().collect();
-    let view = View::of(session);
+    let (view, told) = (View::of(session), sizes_told(file, stored.number())?);
     let since = stored.entries.len() - stored.added().len();
     let said: HashMap<EntryId, u64> =
         conversation.replies.iter().filter_map(|reply| Some((reply.entry, reply.time_ms?))).collect();
@@ -68,7 +69,9 @@ pub fn rows(stored: &StoredSession, file: &TranscriptFile, session: &Session) ->
                 let message = conversation.originals.message(one.id)?;
                 columns::cut(&message.plain_text(TextDetail::Spoken), TEXT_CHARS)
             }
-            entry @ (Entry::Recorded(_) | Entry::Note { .. } | Entry::Mark(_)) => entry_text(entry),
+            entry @ (Entry::Recorded(_) | Entry::Note { .. } | Entry::Mark(_)) => {
+                entry_text(entry, told.get(&one.id).copied())
+            }
         };
         let on_path = match &one.entry {
             Entry::Mark(_) => one.parent.is_none_or(|anchor| path.contains(&anchor)),
@@ -91,6 +94,17 @@ pub fn rows(stored: &StoredSession, file: &TranscriptFile, session: &Session) ->
         });
     }
     Ok(rows)
+}
+
+/// What the request was before and after each compaction and edit on the path, as `inspect` tells it.
+fn sizes_told(file: &TranscriptFile, number: usize) -> Result<HashMap<EntryId, [Tokens; 2]>> {
+    let conversation = file.conversation(number);
+    let assembly = file.assembly(&conversation.fixed);
+    file.calibrate(number, &assembly)?;
+    let path = conversation.log.path_of(conversation.leaf);
+    let walk = PathWalk::along(file, number, &assembly, &conversation.sizes, &path)?;
+    let compactions = walk.compactions.iter().map(|found| (found.id, found.requests()));
+    Ok(compactions.chain(walk.edits.iter().copied()).collect())
 }
 
 /// What the model sees, by entry.
@@ -175,21 +189,31 @@ fn mark_kind(mark: &Mark) -> &'static str {
     }
 }
 
-/// What an entry that is no message says, in a line.
-pub fn entry_text(entry: &Entry) -> String {
+/// What an entry that is no message says, in a line; `told` is the request before and after it, where its own record has no
+/// figures.
+pub fn entry_text(entry: &Entry, told: Option<[Tokens; 2]>) -> String {
     match entry {
         Entry::Message(_) => String::new(),
-        Entry::Recorded(_) => "the session's own tool compacted here".to_owned(),
+        Entry::Recorded(compaction) => {
+            let who = if is_epitomes(compaction) { "epitome" } else { "the session's own tool" };
+            let sizes = told.map(|[before, after]| format!(", {before} → {after} tokens"));
+            format!("{who} compacted here{}", sizes.unwrap_or_default())
+        }
         Entry::Note { kind } => columns::cut(kind, TEXT_CHARS),
-        Entry::Mark(mark) => mark_text(mark),
+        Entry::Mark(mark) => mark_text(mark, told),
     }
 }
 
-fn mark_text(mark: &Mark) -> String {
+fn mark_text(mark: &Mark, told: Option<[Tokens; 2]>) -> String {
     match mark {
         Mark::Compaction { record, .. } => pass_text(record),
         Mark::Edit { edit, record } => {
-            format!("{}; {}", pass_text(record), crate::draw::counted(edit.forms.len(), "message"))
+            // One that a file's own tool made has a record without figures.
+            let sizes = match told.filter(|_| record.tokens_before.is_zero()) {
+                Some([before, after]) => format!("{before} → {after} tokens"),
+                None => pass_text(record),
+            };
+            format!("{sizes}; {}", crate::draw::counted(edit.forms.len(), "message"))
         }
         Mark::Apply { of }
         | Mark::Undo { of }

@@ -7,6 +7,7 @@ use super::entries::kind;
 use super::print_json;
 use crate::cli::{ExportArgs, ReadArgs};
 use crate::output::{self, Page};
+use crate::replacement::{NewContent, OutputPlace};
 use crate::runner::Runner;
 use crate::store_place::OpenStore;
 use crate::stored_session::{KeptFile, StoredSession};
@@ -21,6 +22,7 @@ use epitome_wire::encode::Substitute;
 use epitome_wire::{Format, Protocol, append};
 use serde::Serialize;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A session on its way to a file.
 struct ExportedFile {
@@ -31,6 +33,16 @@ struct ExportedFile {
     /// Edits that the format has no place for.
     edits_left_out: usize,
     substitutes: Vec<Substitute>,
+}
+
+impl ExportedFile {
+    /// What it is to a file that is there already.
+    fn content(&self) -> NewContent {
+        match self.format {
+            Format::Body(_) => NewContent::Body,
+            _ => NewContent::Transcript(Arc::new(self.bytes.clone())),
+        }
+    }
 }
 
 /// What `--json` prints.
@@ -55,6 +67,7 @@ pub fn run(args: &ExportArgs) -> Result<()> {
     let open = args.store.open()?;
     let stored = StoredSession::load(&open, args.session)?;
     let exported = export(&open, &stored, args.to)?;
+    OutputPlace { out, own: None, is_forced: args.force }.check(&exported.content())?;
     if out.is_some() || !args.json {
         output::write(out, |to| {
             packing::fill(out, to, |to| to.write_all(&exported.bytes).context("cannot write"))

@@ -1,7 +1,7 @@
 //! `epitome import`: a transcript into the store, each conversation a session with its whole log, and the file's own bytes.
 
 use super::print_json_each;
-use crate::agents::home;
+use crate::agents::{self, home};
 use crate::cli::ImportArgs;
 use crate::output::{self, Page};
 use crate::store_place::OpenStore;
@@ -72,7 +72,7 @@ fn import_file(open: &OpenStore, path: &Path, args: &ImportArgs) -> Result<Vec<I
     for number in 0..file.transcript.conversations.len() {
         let hash = import_hash(open, number, &bytes);
         let known = open.wait(open.store.find(TenantId::LOCAL, &[hash]))?.filter(|_| !args.again);
-        let about = about(&file, number);
+        let about = about(&file, number, &bytes);
         let line = |session, outcome| {
             let log = &file.conversation(number).log;
             ImportLine {
@@ -155,12 +155,12 @@ fn import_hash(open: &OpenStore, number: usize, bytes: &[u8]) -> ChainHash {
 /// Enough of a first prompt to know a session by.
 const TITLE_CHARS: usize = 120;
 
-fn about(file: &TranscriptFile, number: usize) -> SessionAbout {
+fn about(file: &TranscriptFile, number: usize, bytes: &[u8]) -> SessionAbout {
     let conversation = file.conversation(number);
     let model = conversation.fixed.model.as_deref().unwrap_or(&file.model().id);
     let mut about = SessionAbout::default();
     about.origin = SessionOrigin::Import;
-    about.title = title(conversation);
+    about.title = title(file, conversation, bytes);
     about.model = model.to_owned();
     about.form = file.transcript.format.name().to_owned();
     about.project = hint::folder_named(&*file.source).unwrap_or_default();
@@ -168,8 +168,13 @@ fn about(file: &TranscriptFile, number: usize) -> SessionAbout {
     about
 }
 
-/// What a person said first.
-fn title(conversation: &Conversation) -> String {
+/// What the table of sessions calls it, else what a person said first. A file of several conversations is no session of a
+/// tool's.
+fn title(file: &TranscriptFile, conversation: &Conversation, bytes: &[u8]) -> String {
+    let is_one = file.transcript.conversations.len() == 1;
+    if let Some(name) = agents::name_in(file.transcript.format, bytes).filter(|_| is_one) {
+        return columns::cut(&name, TITLE_CHARS);
+    }
     let path = conversation.log.path_of(conversation.leaf);
     let is_asked = |id: &EntryId| {
         conversation

@@ -103,7 +103,7 @@ fn page(shown: &[ShownEntry]) -> Page {
 }
 
 fn write_mark(page: &mut Page, mark: &Mark) {
-    writeln!(page, "{}", entries::entry_text(&Entry::Mark(mark.clone())));
+    writeln!(page, "{}", entries::entry_text(&Entry::Mark(mark.clone()), None));
     if let Some(record) = mark.record() {
         write_record(page, record);
     }

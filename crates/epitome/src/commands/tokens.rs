@@ -29,7 +29,8 @@ pub fn run(args: &TokensArgs) -> Result<()> {
         }));
     }
     let mut page = Page::default();
-    writeln!(page, "{} tokens ({})", crate::draw::grouped(count.tokens), count.method);
+    let tokens = crate::draw::counted(count.tokens as usize, "token");
+    writeln!(page, "{tokens} ({})", count.method);
     page.print()?;
     if model.row.is_none() && args.model.is_some() {
         let name = &model.id;

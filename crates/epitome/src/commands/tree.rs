@@ -8,7 +8,7 @@ use crate::columns::{self, cut, width};
 use crate::draw::{self, Paint};
 use crate::output::Page;
 use anyhow::Result;
-use epitome_core::EntryId;
+use epitome_core::{Entry, EntryId};
 use epitome_engine::store::SessionId;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -35,7 +35,7 @@ struct EntryRun {
     on_path: bool,
     /// What was said first.
     text: String,
-    /// Marks anchored in it: compactions, labels, undos.
+    /// Marks anchored in it: compactions, labels, undos; and compactions that came with its file.
     marks: Vec<EntryRow>,
 }
 
@@ -75,7 +75,10 @@ fn runs(viewed: &ViewedSession, rows: &[EntryRow]) -> Vec<EntryRun> {
             ids.push(last);
         }
         waiting.extend(next(Some(last), depth));
-        let marks = ids.iter().flat_map(|&id| log.marks_at(Some(id)));
+        // What its own tool did lies on the path itself.
+        let recorded = |id: EntryId| matches!(log.get(id), Some(Entry::Recorded(_))).then_some(id);
+        let marks =
+            ids.iter().flat_map(|&id| recorded(id).into_iter().chain(log.marks_at(Some(id)).iter().copied()));
         let marks = marks.filter_map(|id| rows.get(id.index())).filter(|row| row.kind != "usage").cloned();
         let said = ids.iter().filter_map(|id| rows.get(id.index())).find(|row| row.kind == "user");
         runs.push(EntryRun {

@@ -5,6 +5,7 @@ mod stored;
 use super::print_json;
 use crate::agents::lookup;
 use crate::cli::UndoArgs;
+use crate::replacement::{NewContent, OutputPlace};
 use crate::runner::Runner;
 use crate::transcript_file::TranscriptFile;
 use crate::{input, output, packing};
@@ -66,7 +67,7 @@ pub fn run(args: &UndoArgs) -> Result<()> {
     if !args.read.json {
         output::refuse_terminal(
             args.output.as_deref(),
-            "name a file with -o; the transcript's own name is in place",
+            "name a file with -o: another, or the transcript itself to have it changed where it is",
         )?;
     }
     let file = args.file.as_deref().context("no transcript is named")?;
@@ -84,6 +85,8 @@ pub fn run(args: &UndoArgs) -> Result<()> {
     };
     check_author(&path, &source, change.as_ref(), args)?;
     let out = args.output.as_deref();
+    OutputPlace { out, own: Some(&path), is_forced: args.force }
+        .check(&NewContent::Transcript(source.clone()))?;
     if out.is_some() || !args.read.json {
         put(&path, &source, &undone, out)?;
     }

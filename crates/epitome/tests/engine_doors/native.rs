@@ -53,8 +53,8 @@ fn pins_given_by_flag_are_marks_and_hold_for_the_next_compaction() {
     assert!(second["kept"].as_array().expect("a list").contains(&json!("m0007")), "{}", second["kept"]);
     sandbox.run(&["undo", "twice", "-o", "back"]);
     assert_eq!(sandbox.text("back"), sandbox.text("longer"));
-    sandbox.run(&["undo", "once", "-o", "back"]);
-    assert_eq!(sandbox.text("back"), sandbox.text("session"));
+    sandbox.run(&["undo", "once", "-o", "first"]);
+    assert_eq!(sandbox.text("first"), sandbox.text("session"));
 }
 
 #[test]

@@ -116,6 +116,20 @@ fn a_file_that_did_not_change_is_read_once() {
 }
 
 #[test]
+fn a_session_in_the_store_is_called_what_it_is_called_here() {
+    let home = home_of_three();
+    let table = home.parsed(&["sessions", "--json"]);
+    for row in table["sessions"].as_array().expect("a list") {
+        let path = row["path"].as_str().expect("it has a file");
+        let name = row["title"].as_str().or(row["prompt"].as_str()).expect("it has a name");
+        let imported = home.parsed(&["import", path, "--json"]);
+        let title = imported["title"].as_str().expect("it has a name");
+        let kept = title.trim_end_matches('…');
+        assert!(!kept.is_empty() && name.starts_with(kept), "{path}: {title} for {name}");
+    }
+}
+
+#[test]
 fn a_broken_index_is_an_empty_one() {
     let home = home_of_three();
     let before = home.printed(&["sessions", "--json"]);

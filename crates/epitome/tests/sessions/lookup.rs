@@ -40,6 +40,17 @@ fn a_session_is_opened_by_its_number_in_the_table_shown_last() {
     );
 }
 
+#[test]
+fn a_number_with_noughts_in_front_is_none() {
+    let home = home_of_four();
+    home.printed(&["sessions"]);
+    assert_eq!(
+        home.refusal(&["inspect", "003"]),
+        "there is no file `003`, and no session of this id or name (of an id its first four characters are needed); `epitome sessions 003` lists those with it in their folder or model"
+    );
+    assert!(found(&home, "3").contains(CODEX));
+}
+
 /// A disk that takes nothing more: no file may grow, and the program is told so.
 #[cfg(unix)]
 #[test]

@@ -7,3 +7,4 @@ mod lookup;
 mod resume;
 mod terminal;
 mod undo;
+mod writing;

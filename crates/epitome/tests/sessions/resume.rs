@@ -200,12 +200,13 @@ fn tools_that_take_nothing_from_others_are_told_with_what_works() {
 fn a_session_whose_folder_is_gone_is_refused_and_nothing_written() {
     let home = Home::new();
     let gone = home.path().join("gone");
-    home.write(&home::claude_name(&gone, CLAUDE), 0, &home::claude(&gone, CLAUDE, TURNS));
+    let session = home.write(&home::claude_name(&gone, CLAUDE), 0, &home::claude(&gone, CLAUDE, TURNS));
     let before = files(&home.path());
     let refused = home.refusal(&[&["compact", CLAUDE, "--resume"], &TIGHT[..]].concat());
     let expected = format!(
-        "the folder it was held in, {}, is gone, and claude-code is resumed where it was begun; name another with --project",
-        gone.display()
+        "the folder it was held in, {}, is gone, and claude-code is resumed where it was begun; name another: epitome compact {} --resume --project FOLDER",
+        gone.display(),
+        session.display()
     );
     assert!(refused.ends_with(&expected), "{refused}");
     assert_eq!(files(&home.path()), before);
@@ -301,6 +302,8 @@ fn what_was_spent_before_a_copy_was_made_is_not_spent_by_it() {
         let spent = row(&home, id)["spent_dollars"].as_f64().expect("its model has a price");
         assert!(spent > 0.0, "{id}");
         assert_eq!(row(&home, copy)["spent_dollars"], 0.0, "{id}");
+        assert_eq!(calls_told(&home, &path_of(&written)), [0, 0], "{id}");
+        assert_ne!(calls_told(&home, &original), [0, 0], "{id}");
         // The tool goes on with it: one more call, as its last one was.
         let mut call = lines.last().expect("a reply is the last").clone();
         for (field, value) in [("uuid", "new"), ("id", "0000beef")] {
@@ -315,7 +318,19 @@ fn what_was_spent_before_a_copy_was_made_is_not_spent_by_it() {
         append(&path_of(&written), &call);
         let gone_on = row(&home, copy)["spent_dollars"].as_f64().expect("its model has a price");
         assert!((gone_on - spent / calls).abs() < 1e-9, "{id}: {gone_on} of {spent}");
+        let told = if id == CODEX { [0, 0] } else { [1, 1] };
+        assert_eq!(calls_told(&home, &path_of(&written)), told, "{id}");
     }
+}
+
+/// How many calls `inspect` tells the cost of, and `cost` once the file is in the store.
+fn calls_told(home: &Home, path: &Path) -> [u64; 2] {
+    let path = path.to_str().expect("UTF-8");
+    let survey = home.parsed(&["inspect", path, "--json"]);
+    let session = home.parsed(&["import", path, "--json"])["session"].clone();
+    let cost = home.parsed(&["cost", "--session", session.as_str().expect("it has a name"), "--json"]);
+    [&survey["cost"]["total"]["calls"], &cost["total"]["primary"]["calls"]]
+        .map(|calls| calls.as_u64().unwrap_or(99))
 }
 
 /// Codex keeps a sum, which goes on: with the new call it is twice what it was. Gives how many calls it was of.

@@ -33,7 +33,7 @@ fn a_transcript_is_not_poured_onto_a_terminal() {
             "compact",
             "name a file with -o, use --resume to go on with it in its own tool, or --json for the record alone",
         ),
-        ("undo", "name a file with -o; the transcript's own name is in place"),
+        ("undo", "name a file with -o: another, or the transcript itself to have it changed where it is"),
         ("context", "name a file with -o, or read it with `| less`"),
     ] {
         let told = on_a_terminal(&home, &[command, CLAUDE]);

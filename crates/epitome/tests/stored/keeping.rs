@@ -101,6 +101,62 @@ fn a_file_that_is_no_store_is_told_and_not_touched() {
 }
 
 #[test]
+fn a_damaged_store_is_told_with_what_can_be_read_and_what_to_do() {
+    let desk = three(Desk::new());
+    let mut bytes = std::fs::read(desk.store()).expect("it is there");
+    let pages = bytes.len() / 4_096;
+    assert!(pages > 4, "{pages} pages");
+    bytes[4_096..].fill(0xff);
+    std::fs::write(desk.store(), &bytes).expect("there is room");
+    for (name, store) in [("broken", desk.store()), ("notes", desk.path("notes.txt"))] {
+        if name == "notes" {
+            desk.put(
+                "notes.txt",
+                "these are no bytes of a database, and enough of them to be looked at as one ".repeat(3),
+            );
+        }
+        let path = store.to_str().expect("UTF-8");
+        let ran = desk.run(&["doctor", "--json", "--store", path]);
+        assert_eq!((ran.code, &*ran.err), (Some(1), "epitome: 1 problem found\n"), "{name}");
+        let report: serde_json::Value = serde_json::from_str(&ran.out).expect("one document");
+        let [what, remedy] =
+            ["what", "remedy"].map(|key| report["problems"][0][key].as_str().expect("it is told"));
+        assert!(what.contains("can be read"), "{name}: {what}");
+        assert_eq!(
+            remedy,
+            format!(
+                "export what can be read with `epitome export`, copy the file before anything else is tried (cp {path} {path}.copy), recover what SQLite finds in the copy (sqlite3 {path}.copy .recover | sqlite3 {path}.recovered), and begin a new store meanwhile with --store"
+            )
+        );
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_store_is_for_its_owner_alone_and_one_that_is_not_is_told() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let desk = Desk::new();
+    desk.put("talk.json", talk(2));
+    desk.printed(&["import", "talk.json", "--store", "own.db"]);
+    let mode =
+        |name: &str| std::fs::metadata(desk.path(name)).expect("it is there").permissions().mode() & 0o777;
+    assert_eq!(mode("own.db"), 0o600);
+    assert_eq!(desk.json(&["doctor", "--json", "--store", "own.db"])["notes"], json!([]));
+    // One that was made otherwise stays as it is.
+    std::fs::set_permissions(desk.path("own.db"), std::fs::Permissions::from_mode(0o644))
+        .expect("it is ours");
+    desk.printed(&["import", "talk.json", "--again", "--store", "own.db"]);
+    assert_eq!(mode("own.db"), 0o644);
+    let notes = &desk.json(&["doctor", "--json", "--store", "own.db"])["notes"];
+    assert_eq!(
+        *notes,
+        json!([
+            "other users may read own.db (mode 644), and every conversation in it; chmod 600 own.db makes it yours alone"
+        ])
+    );
+}
+
+#[test]
 fn a_session_that_somebody_works_on_is_looked_at_and_left_alone() {
     for desk in Desk::of_each_kind().map(three) {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();

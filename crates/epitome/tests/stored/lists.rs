@@ -1,6 +1,6 @@
 //! What is told of stored sessions: lists, trees, entries whole, events, costs.
 
-use crate::desk::{Desk, PI, corpus, talk};
+use crate::desk::{CLAUDE_CODE, Desk, PI, corpus, talk};
 use serde_json::{Value, json};
 
 /// A talk of 41 messages, compacted once.
@@ -184,4 +184,59 @@ fn a_sessions_own_calls_and_those_for_summaries_are_added_up_apart() {
         desk.printed(&["import", "unknown.json"]);
         assert_eq!(desk.json(&["cost", "--json"])["total"]["primary"], cost["total"]["primary"]);
     }
+}
+
+#[test]
+fn compactions_that_came_with_a_file_are_told_as_the_file_tells_them() {
+    for desk in Desk::of_each_kind() {
+        desk.put("session.jsonl", corpus(CLAUDE_CODE));
+        let compact = ["compact", "session.jsonl", "-o", "small.jsonl", "--window", "64000", "--json"];
+        assert_eq!(desk.json(&compact)["outcome"], "compacted");
+        desk.printed(&["import", "small.jsonl"]);
+        // The first is Claude Code's own.
+        let told = desk.printed(&["inspect", "small.jsonl"]);
+        let told = told.lines().filter_map(|line| line.trim().strip_prefix("compacted at "));
+        let whose = ["the session's own tool", "epitome"];
+        let expected: Vec<Value> = told
+            .zip(whose)
+            .map(|(line, who)| {
+                let (id, sizes) = line.split_once(": ").expect("an id and its sizes");
+                json!([
+                    id,
+                    format!("{who} compacted here, {}", sizes.trim_end_matches(", by its tool itself"))
+                ])
+            })
+            .collect();
+        assert_eq!(expected.len(), 2);
+        let listed = &desk.json(&["sessions", "--stored", "--json"])["stored"]["sessions"][0];
+        assert_eq!(listed["passes"], 2);
+        let told = |row: &Value| (row["kind"] == "recorded").then(|| json!([row["id"], row["text"]]));
+        let history = desk.json(&["history", "s0001", "--json"]);
+        let rows = history["entries"].as_array().expect("a list").iter();
+        assert_eq!(rows.filter_map(told).collect::<Vec<_>>(), expected);
+        let tree = desk.json(&["tree", "s0001", "--json"]);
+        let runs = tree["runs"].as_array().expect("a list").iter();
+        let marks = runs.flat_map(|run| run["marks"].as_array().expect("a list"));
+        assert_eq!(marks.filter_map(told).collect::<Vec<_>>(), expected);
+        let undo = desk.printed(&["undo", "--session", "s0001"]);
+        assert_eq!(
+            undo.split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
+                .replace(&format!(" --store {}", desk.address()), ""),
+            "s0001: no compaction to take back in the store: the last one came with its file, and is taken back there (epitome export s0001 -o FILE; epitome undo FILE -o FILE; epitome import FILE)"
+        );
+    }
+}
+
+#[test]
+fn where_no_model_wrote_a_summary_no_line_tells_of_its_cost() {
+    let desk = Desk::new();
+    desk.import("session.jsonl", corpus(PI));
+    desk.json(&["compact", "--session", "s0001", "--window", "64000", "--json"]);
+    let told = desk.printed(&["cost"]);
+    let who: Vec<&str> = told.lines().filter_map(|line| line.split_whitespace().nth(1)).collect();
+    assert_eq!(&who[..3], ["who", "primary", "primary"], "{told}");
+    desk.put("word.txt", "a");
+    assert_eq!(desk.printed(&["tokens", "word.txt", "--model", "gpt-5"]), "1 token (o200k_base)\n");
 }

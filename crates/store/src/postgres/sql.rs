@@ -233,7 +233,7 @@ pub(super) mod wide {
     pub(in crate::postgres) const LIST: &str = "
         SELECT session, entries, leaf, created_ms, changed_ms, about,
             (SELECT count(*) FROM entries WHERE entries.tenant = sessions.tenant
-                AND entries.session = sessions.session AND kind = 3),
+                AND entries.session = sessions.session AND kind IN (2, 3)),
             EXISTS (SELECT 1 FROM holders WHERE holders.holder = sessions.holder AND ends > clock_timestamp())
         FROM sessions
         WHERE ($1::bigint IS NULL OR tenant = $1) AND ($2::bigint IS NULL OR session = $2)

@@ -74,7 +74,7 @@ fn list(
         .prepare_cached(
             "SELECT session, entries, leaf, created_ms, changed_ms, about,
                  (SELECT count(*) FROM entries WHERE entries.tenant = sessions.tenant
-                     AND entries.session = sessions.session AND kind = 3),
+                     AND entries.session = sessions.session AND kind IN (2, 3)),
                  EXISTS (SELECT 1 FROM holders WHERE holders.holder = sessions.holder AND until_ms > ?4)
              FROM sessions
              WHERE (?1 IS NULL OR tenant = ?1) AND (?2 IS NULL OR session = ?2)

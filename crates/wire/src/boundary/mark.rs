@@ -27,6 +27,18 @@ impl BoundaryMark {
         Self { original_bytes, front: Vec::new(), tail: Vec::new(), record }
     }
 
+    /// Whether the file was a copy of another session when the compaction was appended: what stands before was paid there.
+    pub(crate) fn is_copy(&self) -> bool {
+        #[derive(Deserialize)]
+        struct Record<'a> {
+            #[serde(borrow)]
+            copy: Option<&'a RawValue>,
+        }
+        let record =
+            self.record.as_ref().and_then(|json| serde_json::from_str::<Record<'_>>(json.get()).ok());
+        record.is_some_and(|record| record.copy.is_some())
+    }
+
     /// Every entry it names.
     pub(crate) fn kept(&self) -> impl Iterator<Item = EntryId> + '_ {
         self.front.iter().chain(&self.tail).copied()

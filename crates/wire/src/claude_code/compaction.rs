@@ -21,7 +21,11 @@ impl ClaudeSession<'_> {
         let follows = record.logical_parent_uuid.as_deref().and_then(|uuid| self.stands.get(uuid)).copied();
         let follows = follows.unwrap_or_else(|| self.assembly.newest());
         let kept = record.compact_metadata.as_ref().map(KeptRecords::of).unwrap_or_default();
-        let unnamed = record.mark().map_or_else(Vec::new, |mark| mark.tail);
+        let mark = record.mark();
+        if mark.as_ref().is_some_and(BoundaryMark::is_copy) {
+            self.end_of_copied();
+        }
+        let unnamed = mark.map_or_else(Vec::new, |mark| mark.tail);
         let tail = with_unnamed(self.tail_of(&kept, object, problems), unnamed, self.assembly.next_id());
         let name = record.uuid.as_ref().map(Arc::from);
         let id = self.assembly.compact(Compaction { tail, ..Compaction::default() }, name);
@@ -89,6 +93,9 @@ impl ClaudeSession<'_> {
     /// itself does not go on from such a record, so one without our mark changes nothing.
     pub(super) fn take_summary_message(&mut self, line: &str) {
         let Ok(SummaryMessageRecord { content, epitome }) = serde_json::from_str(line) else { return };
+        if epitome.is_copy() {
+            self.end_of_copied();
+        }
         let Some(follows) = self.last else { return };
         let tail = if epitome.tail.is_empty() { Tail::Nothing } else { Tail::These(epitome.tail) };
         let summary = Some(content.into());

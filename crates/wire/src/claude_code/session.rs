@@ -7,6 +7,7 @@ use super::record::{Record, RecordMessage, UsageLine};
 use crate::jsonl::{JsonlObject, Problems};
 use crate::log_builder::{LogBuilder, Pairing, ParsedMessage};
 use crate::timestamp::unix_ms;
+use crate::transcript::end_of_copied;
 use crate::{ByteSource, Conversation, FixedParts, Format, RecordedCompaction, RecordedReply, ReportedUsage};
 use epitome_core::{CallId, EntryId, Measure, MeasuredItem};
 use std::collections::HashMap;
@@ -47,6 +48,11 @@ impl<'m> ClaudeSession<'m> {
             last: None,
             queue: PromptQueue::default(),
         }
+    }
+
+    /// What was answered so far was answered in the session that this one is a copy of.
+    pub(super) fn end_of_copied(&mut self) {
+        end_of_copied(&mut self.replies);
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -158,7 +164,7 @@ impl<'m> ClaudeSession<'m> {
         let reply = (!is_made_up(record, body)).then(|| {
             let model = body.model.as_ref().map(Arc::from);
             let time_ms = record.timestamp.as_deref().and_then(unix_ms);
-            self.replies.push(RecordedReply { entry, model, usage: None, time_ms });
+            self.replies.push(RecordedReply { entry, model, usage: None, time_ms, is_copied: false });
             self.replies.len() - 1
         });
         if let Some(id) = body.id.as_deref() {

@@ -23,6 +23,9 @@ impl Rollout<'_> {
         problems: &mut Problems,
     ) {
         self.end_reply();
+        if mark.is_some_and(BoundaryMark::is_copy) {
+            self.end_of_copied();
+        }
         let summary = compacted.message.as_deref().filter(|text| !text.is_empty()).map(Arc::from);
         let next = self.assembly.next_id();
         if let Some(mark) = mark.filter(|mark| mark.kept().all(|id| id < next)) {

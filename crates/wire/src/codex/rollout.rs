@@ -4,6 +4,7 @@ use super::item::{Item, RolloutEvent, TokenInfo, UsageLine};
 use super::message::{BARE, ItemKind, NO_CALL, is_letter, kind_of, message_of};
 use crate::jsonl::{JsonlObject, Problems};
 use crate::log_builder::{LogBuilder, Pairing, ParsedMessage};
+use crate::transcript::end_of_copied;
 use crate::{ByteSource, Conversation, FixedParts, Format, RecordedReply, ReportedUsage};
 use epitome_core::{Author, CallId, EntryId, Item as LogItem, Measure, Message, Role};
 use std::sync::Arc;
@@ -77,6 +78,7 @@ impl<'m> Rollout<'m> {
                 model: self.fixed.model.clone(),
                 usage: None,
                 time_ms: self.time_ms,
+                is_copied: false,
             });
         }
     }
@@ -169,6 +171,11 @@ impl<'m> Rollout<'m> {
     /// Items from here on belong to no reply that has begun.
     pub(super) fn end_reply(&mut self) {
         self.open = None;
+    }
+
+    /// What was answered so far was answered in the session that this one is a copy of.
+    pub(super) fn end_of_copied(&mut self) {
+        end_of_copied(&mut self.replies);
     }
 
     pub(super) fn finish(self, source: Arc<dyn ByteSource>) -> Conversation {

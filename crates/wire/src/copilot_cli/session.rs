@@ -133,7 +133,7 @@ impl<'m> CopilotSession<'m> {
     fn note_reply(&mut self, entry: EntryId, data: &ObjectView<'_>) {
         let model = data.text("model").map(Into::into).or_else(|| self.fixed.model.clone());
         self.fixed.model.clone_from(&model);
-        self.replies.push(RecordedReply { entry, model, usage: None, time_ms: None });
+        self.replies.push(RecordedReply { entry, model, usage: None, time_ms: None, is_copied: false });
     }
 
     /// From here on nothing is covered by the compaction that begins, nor is an exchange that is not whole yet.

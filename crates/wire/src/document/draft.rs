@@ -4,6 +4,7 @@ use super::pairs::Pairs;
 use super::{ConversationView, Dialect, Document, Side, View};
 use crate::jsonl::Problems;
 use crate::originals::{BodyFrame, BodyPlace};
+use crate::transcript::end_of_copied;
 use crate::{
     ByteSource, Conversation, FixedParts, OriginalPlace, Originals, RecordedReply, ReportedUsage, Span,
 };
@@ -165,7 +166,7 @@ impl<'d, D: Dialect> ConversationDraft<'d, D> {
             self.fixed.model.clone_from(&model);
         }
         let usage = usage.filter(|usage| *usage != ReportedUsage::default());
-        self.replies.push(RecordedReply { entry, model, usage, time_ms: None });
+        self.replies.push(RecordedReply { entry, model, usage, time_ms: None, is_copied: false });
     }
 
     /// Records when the newest answer came, in milliseconds since 1970.
@@ -173,6 +174,11 @@ impl<'d, D: Dialect> ConversationDraft<'d, D> {
         if let Some(reply) = self.replies.last_mut() {
             reply.time_ms = time_ms;
         }
+    }
+
+    /// Records that all answers so far were made in the session that this one is a copy of.
+    pub(crate) fn end_of_copied(&mut self) {
+        end_of_copied(&mut self.replies);
     }
 
     /// Remembers what the tool itself calls an entry.

@@ -169,5 +169,5 @@ fn in_line(span: Span) -> OriginalPlace {
 
 fn reply_of(entry: EntryId, message: &Message) -> Option<RecordedReply> {
     let is_reply = message.role == Role::Assistant && message.author == Author::Model;
-    is_reply.then_some(RecordedReply { entry, model: None, usage: None, time_ms: None })
+    is_reply.then_some(RecordedReply { entry, model: None, usage: None, time_ms: None, is_copied: false })
 }

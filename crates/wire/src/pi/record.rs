@@ -1,5 +1,6 @@
 //! A line of a pi session, as far as we read it.
 
+use crate::boundary::BoundaryMark;
 use crate::jsonl::{Field, JsonText, TextOrBlocks, object_values};
 use crate::timestamp::unix_ms;
 use serde::Deserialize;
@@ -138,6 +139,12 @@ impl Record<'_> {
     /// What a compaction of pi's own found; one of ours says what we counted.
     pub(super) fn tokens_before(&self) -> Option<u64> {
         self.tokens_before.filter(|_| self.epitome.is_none())
+    }
+
+    /// Whether it is a compaction of ours in a copy of another session.
+    pub(super) fn ends_copied(&self) -> bool {
+        let mark = self.epitome.and_then(|json| serde_json::from_str::<BoundaryMark>(json.get()).ok());
+        mark.is_some_and(|mark| mark.is_copy())
     }
 
     /// When it was written, in milliseconds since 1970.

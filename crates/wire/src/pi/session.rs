@@ -8,6 +8,7 @@ use super::message::{MessageReading, message_of, shown_summary};
 use super::record::{Record, UsageLine};
 use super::weigh::WeighedLine;
 use crate::jsonl::{JsonlObject, Problems};
+use crate::transcript::end_of_copied;
 use crate::{
     Conversation, FixedParts, OriginalPlace, Originals, RecordedCompaction, RecordedReply, ReportedUsage,
     Span,
@@ -194,7 +195,7 @@ impl<'m> PiSession<'m> {
         let model = same.or_else(|| model.map(Arc::from));
         self.fixed.model = model.clone().or(self.fixed.model.take());
         let usage = usage.and_then(usage_of);
-        self.replies.push(RecordedReply { entry: self.next_id(), model, usage, time_ms });
+        self.replies.push(RecordedReply { entry: self.next_id(), model, usage, time_ms, is_copied: false });
     }
 
     pub(super) fn take_compaction(
@@ -207,6 +208,9 @@ impl<'m> PiSession<'m> {
             problems.add(object.line, "carries a system message of its own, which is passed over");
         }
         let Some(above) = self.place(EntryNames::of(record), object.line, problems) else { return };
+        if record.ends_copied() {
+            end_of_copied(&mut self.replies);
+        }
         let text: Arc<str> = shown_summary(record.summary.as_deref().unwrap_or_default()).into();
         let tail = self.tail_of(record, above);
         let compaction = Compaction { summary: Some(text), tail, ..Compaction::default() };

@@ -152,7 +152,7 @@ impl Target {
                 file.transcript.conversations.len()
             );
         }
-        if out.is_some_and(|out| is_same(out, &file.path)) {
+        if out.is_some_and(|out| input::is_same(out, &file.path)) {
             bail!(
                 "a body of {protocol} keeps no originals, so it cannot take the place of {}; write elsewhere, or use --to native",
                 file.path.display()
@@ -179,13 +179,6 @@ impl Target {
             Self::Native => wrapped(file, compacted),
             Self::Stored { .. } => Ok(Pieces::unchanged(&*file.source)),
         }
-    }
-}
-
-fn is_same(out: &Path, path: &Path) -> bool {
-    match (out.canonicalize(), path.canonicalize()) {
-        (Ok(out), Ok(path)) => out == path,
-        (Ok(_) | Err(_), _) => false,
     }
 }
 

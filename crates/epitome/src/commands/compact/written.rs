@@ -100,6 +100,14 @@ fn write_elsewhere(page: &mut Page, format: Format, file: &str, output: &str) {
         writeln!(page, "go on with it: pi --session {}", shell_word(output));
         return;
     }
+    if file == "-" {
+        // What came through a pipe cannot be named again.
+        writeln!(
+            page,
+            "  {format} does not look there; compact the session's own file with --resume for that"
+        );
+        return;
+    }
     let file = shell_word(file);
     writeln!(page, "  {format} does not look there; `epitome compact {file} --resume` writes where it does");
 }

@@ -309,8 +309,9 @@ fn waste(survey: &Survey) -> String {
 
 fn cost(survey: &Survey) -> String {
     let bill = &survey.cost;
+    let copied = words::copied(survey).map(|text| format!("<p class=\"faint\">{}</p>", escaped(&text)));
     if bill.lines.is_empty() {
-        return String::new();
+        return copied.unwrap_or_default();
     }
     let row = |day: &str, model: &str, line: &epitome_tokens::BillLine| {
         format!(
@@ -338,7 +339,7 @@ fn cost(survey: &Survey) -> String {
     if bill.total.dollars.is_none() {
         let _ = write!(html, "<p class=\"faint\">{}</p>", words::NO_PRICE);
     }
-    html
+    html + &copied.unwrap_or_default()
 }
 
 fn ledger(survey: &Survey) -> String {

@@ -34,8 +34,11 @@ pub struct Survey {
     pub fill: WindowFill,
     /// What could be freed without a summary.
     pub waste: Waste,
-    /// What its calls cost, those of other branches too.
+    /// What its calls cost, those of other branches too; of a copy those made since.
     pub cost: Bill,
+    /// How many of its calls were made, and paid, in the session that it is a copy of.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub copied_calls: usize,
     /// System prompt and tools, in the provider's tokens.
     pub fixed: Tokens,
     /// Kept free for the answer.
@@ -77,6 +80,10 @@ pub struct Share {
     pub by_kind: Sizes,
 }
 
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
 /// How many of the largest messages are named.
 const LARGEST_MAX: usize = 5;
 
@@ -104,6 +111,7 @@ impl Survey {
             window: assembly.window(),
             waste: Waste::of(file, number, &assembly, read.archive.clone(), held.repeated)?,
             cost: bill(conversation, catalog),
+            copied_calls: conversation.replies.iter().filter(|reply| reply.is_copied).count(),
             fixed: budget.fixed,
             reserve: budget.reserve,
             history: share(conversation, path.iter().copied()),
@@ -178,8 +186,9 @@ fn bill(conversation: &Conversation, catalog: &Catalog) -> Bill {
         let time = jiff::Timestamp::from_millisecond(i64::try_from(time_ms?).ok()?).ok()?;
         Some(time.strftime("%Y-%m-%d").to_string())
     };
-    let days: Vec<Option<String>> = conversation.replies.iter().map(|reply| day(reply.time_ms)).collect();
-    let calls = conversation.replies.iter().zip(&days).filter_map(|(reply, day)| {
+    let own = || conversation.replies.iter().filter(|reply| !reply.is_copied);
+    let days: Vec<Option<String>> = own().map(|reply| day(reply.time_ms)).collect();
+    let calls = own().zip(&days).filter_map(|(reply, day)| {
         let ReportedUsage { prompt, output, cache_read, cache_write } = reply.usage?;
         let usage = Usage { prompt, output, cache_read, cache_write, reasoning: 0 };
         Some(BilledCall { day: day.as_deref(), model: reply.model.as_deref(), usage })

@@ -163,10 +163,16 @@ fn write_command(sheet: &mut Sheet, survey: &Survey) {
 
 fn write_cost(sheet: &mut Sheet, survey: &Survey) {
     let bill = &survey.cost;
-    if bill.lines.is_empty() {
+    if bill.lines.is_empty() && survey.copied_calls == 0 {
         return;
     }
     sheet.heading("What it cost, at list prices");
+    if let Some(copied) = words::copied(survey) {
+        sheet.aside(&copied);
+    }
+    if bill.lines.is_empty() {
+        return;
+    }
     let earlier = bill.lines.len().saturating_sub(DAYS_MAX);
     if earlier > 0 {
         sheet.aside(&format!("{} before these (--json lists them)", counted(earlier, "line")));

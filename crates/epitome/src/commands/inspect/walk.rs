@@ -3,7 +3,9 @@
 
 use crate::transcript_file::TranscriptFile;
 use anyhow::Result;
-use epitome_core::{Budget, Context, EntryId, Log, Mark, SizeTable, Tokens, fence, is_other_context};
+use epitome_core::{
+    Budget, Compaction, Context, EntryId, Log, Mark, SizeTable, Tokens, fence, is_other_context,
+};
 use epitome_engine::{Assembly, Lens, Timeline};
 use epitome_wire::{Conversation, ReportedUsage};
 use serde::Serialize;
@@ -72,6 +74,8 @@ pub struct PathWalk {
     /// The context before each message, in order, by our count.
     pub over_time: Vec<u64>,
     pub compactions: Vec<FoundCompaction>,
+    /// Passes that only shortened messages, with the request before and after each, in the provider's tokens.
+    pub edits: Vec<(EntryId, [Tokens; 2])>,
     /// The newest measured call of the context as it is now.
     pub measured: Option<MeasuredCall>,
     /// The newest measured call before a compaction of ours: its agent adds as much to the next one.
@@ -99,6 +103,7 @@ impl PathWalk {
             timeline: Timeline::new(log, sizes),
             over_time: Vec::new(),
             compactions: Vec::new(),
+            edits: Vec::new(),
             measured: None,
             before_ours: None,
             shortest: None,
@@ -149,6 +154,9 @@ impl PathWalk {
             let newest = self.measured.take().or(self.before_ours.take());
             self.before_ours = newest.filter(|_| is_ours(self.timeline.log(), id));
         }
+        if let Some(Mark::Edit { .. }) = self.timeline.log().mark_of(id) {
+            self.edits.push((id, [before, self.context().tokens()]));
+        }
         if let Some(compaction) = self.timeline.log().compaction(id) {
             let summary =
                 compaction.summary.as_deref().map(|text| lens.measure.text(text) + lens.measure.framing());
@@ -188,13 +196,20 @@ impl PathWalk {
     fn tell_requests(&mut self, conversation: &Conversation, budget: &Budget) {
         let told: HashMap<EntryId, _> =
             conversation.compactions.iter().map(|told| (told.entry, told)).collect();
+        let unrecorded = |call: &MeasuredCall| call.unrecorded(budget);
+        let newest_before = |id: EntryId| {
+            let before = self.calls.iter().rev().find(|(_, call)| call.entry < id);
+            before.map(|(_, call)| call).or(self.shortest.as_ref())
+        };
+        for (id, sizes) in &mut self.edits {
+            let beside = newest_before(*id).map_or(Tokens::ZERO, unrecorded);
+            *sizes = sizes.map(|history| budget.request(history) + beside);
+        }
         for found in &mut self.compactions {
             [found.tokens_before, found.tokens_after] =
                 [found.tokens_before, found.tokens_after].map(|history| budget.request(history));
             found.summary = found.summary.map(|tokens| budget.scale.theirs(tokens));
-            let before = self.calls.iter().rev().find(|(_, call)| call.entry < found.id);
-            let before = before.map(|(_, call)| call).or(self.shortest.as_ref());
-            let unrecorded = |call: &MeasuredCall| call.unrecorded(budget);
+            let before = newest_before(found.id);
             let after = if is_ours(&conversation.log, found.id) { before } else { self.shortest.as_ref() };
             found.unrecorded = [before, after].map(|call| call.map_or(Tokens::ZERO, unrecorded));
             let told = told.get(&found.id);
@@ -206,6 +221,10 @@ impl PathWalk {
 
 /// Whether a compaction is ours, in whatever tool's form it is written; any mark is.
 fn is_ours(log: &Log, id: EntryId) -> bool {
-    let summary = log.compaction(id).and_then(|compaction| compaction.summary.as_deref());
-    log.mark_of(id).is_some() || summary.is_some_and(fence::is_ours)
+    log.mark_of(id).is_some() || log.compaction(id).is_some_and(is_epitomes)
+}
+
+/// Whether a compaction that a tool's file records was written there by epitome.
+pub fn is_epitomes(recorded: &Compaction) -> bool {
+    recorded.summary.as_deref().is_some_and(fence::is_ours)
 }

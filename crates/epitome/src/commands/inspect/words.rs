@@ -43,6 +43,13 @@ fn model(survey: &Survey) -> String {
     }
 }
 
+/// Which of its calls are not among those it cost, where it is a copy.
+pub fn copied(survey: &Survey) -> Option<String> {
+    let calls = counted(survey.copied_calls, "call");
+    let text = format!("{calls} before it are of the session that this is a copy of, which paid for them");
+    (survey.copied_calls > 0).then_some(text)
+}
+
 /// The first figure.
 pub fn headline(survey: &Survey) -> String {
     let (tokens, window) = (survey.fill.tokens, survey.window.tokens);

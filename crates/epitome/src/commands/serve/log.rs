@@ -79,7 +79,7 @@ impl ServerLog {
         let line = match self.format {
             LogFormat::Text => {
                 let model = model.map(|model| format!("{} ", one_word(model))).unwrap_or_default();
-                format!("{time} {:<5} {model}{text}", level.name())
+                format!("{time} {:<5} {model}{}", level.name(), one_line(text))
             }
             LogFormat::Json => {
                 let line = LogLine { time, level, text: text.to_owned(), fields };
@@ -90,6 +90,11 @@ impl ServerLog {
     }
 }
 
+/// A text in one line: what is wrong in a file of settings is told with the lines it stands in.
+fn one_line(text: &str) -> String {
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
 /// A name that a client chose, as one word of a line.
 fn one_word(name: &str) -> String {
     let is_plain = |c: &char| !c.is_whitespace() && !c.is_control();
@@ -98,3 +103,15 @@ fn one_word(name: &str) -> String {
 
 /// Longer than any model's name.
 const NAME_CHARS_MAX: usize = 80;
+
+#[cfg(test)]
+mod tests {
+    use super::one_line;
+
+    #[test]
+    fn what_is_wrong_in_settings_is_one_line_of_the_log() {
+        let told = "cannot read epitome.toml: TOML parse error at line 1\n  |\n1 | keep =\n  |      ^\n";
+        assert_eq!(one_line(told), "cannot read epitome.toml: TOML parse error at line 1 | 1 | keep = | ^");
+        assert_eq!(one_line("listening on 127.0.0.1"), "listening on 127.0.0.1");
+    }
+}

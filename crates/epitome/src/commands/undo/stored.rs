@@ -4,7 +4,7 @@ use crate::cli::{UndoArgs, parse_pointer};
 use crate::commands::stored_act::{ActLine, StoredAct};
 use anyhow::Result;
 use clap::error::ErrorKind;
-use epitome_core::{EntryId, Mark};
+use epitome_core::{Entry, EntryId, Mark};
 use epitome_engine::Session;
 use epitome_engine::store::SessionId;
 use std::path::Path;
@@ -15,7 +15,8 @@ pub(super) fn run(session: SessionId, args: &UndoArgs) -> Result<()> {
     let act = StoredAct::open(&args.stored.store, session, &args.read)?;
     let before = act.look()?;
     let Some(of) = named.or_else(|| last_pass(&before)) else {
-        return act.tell(&ActLine::nothing(session, "no compaction to take back"), args.read.json);
+        let what = if is_recorded(&before) { in_the_file(session, args) } else { NOTHING.to_owned() };
+        return act.tell(&ActLine::nothing(session, &what), args.read.json);
     };
     let done = act.run(act.engine().undo(act.checkout(), of))?;
     let line = ActLine {
@@ -25,6 +26,23 @@ pub(super) fn run(session: SessionId, args: &UndoArgs) -> Result<()> {
         ..ActLine::nothing(session, "taken back")
     };
     act.tell(&line, args.read.json)
+}
+
+/// Where nothing was compacted.
+const NOTHING: &str = "no compaction to take back";
+
+/// Whether the model sees the summary of a compaction that came with the session's file.
+fn is_recorded(session: &Session) -> bool {
+    let summary = session.context().summary(session.log());
+    summary.is_some_and(|(id, _)| matches!(session.log().get(id), Some(Entry::Recorded(_))))
+}
+
+/// What to do about a compaction that is part of the file: the log of a session is never written anew.
+fn in_the_file(session: SessionId, args: &UndoArgs) -> String {
+    let store = args.stored.store.flag();
+    format!(
+        "{NOTHING} in the store: the last one came with its file, and is taken back there (epitome export {session} -o FILE{store}; epitome undo FILE -o FILE; epitome import FILE{store})"
+    )
 }
 
 /// The newest compaction or edit that counts on the path.
