@@ -78,7 +78,11 @@ async fn compare(texts: &Path, file: &Path, bytes: u64) -> Outcome<()> {
             times.push(median(async || search(&**store, words).await.map(drop)).await?);
         }
         let mut lines = 0;
-        let scan = median(async || Ok(lines = rg(texts, words)?)).await?;
+        let scan = median(async || {
+            lines = rg(texts, words)?;
+            Ok(())
+        })
+        .await?;
         println!("| {what} | {:.1} | {:.1} | {scan:.0} | {lines} |", times[0], times[1]);
     }
     Ok(())
@@ -147,7 +151,7 @@ fn corpus() -> Outcome<Vec<Vec<Message>>> {
         for conversation in &transcript.conversations {
             let ids = conversation.log.iter().map(|(id, _)| id);
             let messages = ids.filter_map(|id| conversation.originals.message(id).ok());
-            let said = messages.map(|one| Message::text(one.role, one.author.clone(), readable(&one)));
+            let said = messages.map(|one| Message::text(one.role, one.author, readable(&one)));
             sessions.push(said.collect());
         }
     }
@@ -164,7 +168,7 @@ fn varied(message: &Message, copy: u32) -> Message {
             Some(_) | None => varied.push_str(word),
         }
     }
-    Message::text(message.role, message.author.clone(), varied)
+    Message::text(message.role, message.author, varied)
 }
 
 async fn keep(store: &dyn SessionStore, said: &[Message]) -> Outcome<()> {

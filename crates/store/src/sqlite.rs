@@ -4,6 +4,7 @@
 
 mod admin;
 mod commit;
+mod file;
 mod holder;
 mod read;
 mod schema;
@@ -27,10 +28,8 @@ use epitome_engine::{BoxFuture, LivePart};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Savepoint, params};
 use std::collections::HashMap;
 use std::fmt;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// Sessions in a file.
 pub struct SqliteStore {
@@ -57,10 +56,6 @@ impl fmt::Debug for SqliteStore {
     }
 }
 
-/// Others may be at a long transaction: a backup, a clean-up.
-const BUSY_TIME: Duration = Duration::from_secs(5);
-/// Each of the statements on a request's way is prepared once.
-const STATEMENTS_MAX: usize = 64;
 /// So many sessions are remembered by their tenant.
 const TENANTS_MAX: usize = 65_536;
 /// So many connections wait for readers; more are closed after use.
@@ -72,8 +67,8 @@ impl SqliteStore {
     /// # Errors
     /// Where it cannot be opened, is no such file, or was written by a later version.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        make_private(path);
-        let mut connection = connect(path, OpenFlags::default())?;
+        file::make_private(path);
+        let mut connection = file::connect(path, OpenFlags::default())?;
         let secret = schema::migrate(&mut connection)?;
         let holder = Arc::new(Holder::enter(&connection)?);
         let rest = {
@@ -94,7 +89,9 @@ impl SqliteStore {
         let free = self.readers().pop();
         let mut connection = match free {
             Some(connection) => connection,
-            None => connect(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?,
+            None => {
+                file::connect(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?
+            }
         };
         let transaction = connection.transaction().map_err(of_sqlite)?;
         let found = act(&transaction);
@@ -198,29 +195,6 @@ impl TenantTable {
         }
         self.sessions.insert(session, tenant);
     }
-}
-
-/// Makes the file where there is none, for its owner alone: it holds every conversation. SQLite gives the files beside it the
-/// same mode; one that is there stays as it is.
-fn make_private(path: &Path) {
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    // Where it cannot be made, SQLite says why.
-    drop(options.open(path));
-}
-
-fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
-    let connection = Connection::open_with_flags(path, flags).map_err(of_sqlite)?;
-    connection.busy_timeout(BUSY_TIME).map_err(of_sqlite)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
-    if !flags.contains(OpenFlags::SQLITE_OPEN_READ_ONLY) {
-        connection.pragma_update(None, "journal_mode", "WAL").map_err(of_sqlite)?;
-        // A commit that is acknowledged is on disk.
-        connection.pragma_update(None, "synchronous", "FULL").map_err(of_sqlite)?;
-    }
-    Ok(connection)
 }
 
 /// A session's number, as tables have it.

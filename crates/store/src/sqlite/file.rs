@@ -1,0 +1,37 @@
+//! The file of a store: made for its owner alone, and opened with write-ahead logging, on disk at each commit.
+
+use crate::fault::of_sqlite;
+use epitome_engine::store::StoreError;
+use rusqlite::{Connection, OpenFlags};
+use std::fs::File;
+use std::path::Path;
+use std::time::Duration;
+
+/// Others may be at a long transaction: a backup, a clean-up.
+const BUSY_TIME: Duration = Duration::from_secs(5);
+/// Each of the statements on a request's way is prepared once.
+const STATEMENTS_MAX: usize = 64;
+
+/// Makes the file where there is none, for its owner alone: it holds every conversation. SQLite gives the files beside it the
+/// same mode; one that is there stays as it is.
+pub(super) fn make_private(path: &Path) {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    // Where it cannot be made, SQLite says why.
+    drop(options.open(path));
+}
+
+/// A connection to it, with what every one of ours goes by.
+pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+    let connection = Connection::open_with_flags(path, flags).map_err(of_sqlite)?;
+    connection.busy_timeout(BUSY_TIME).map_err(of_sqlite)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    if !flags.contains(OpenFlags::SQLITE_OPEN_READ_ONLY) {
+        connection.pragma_update(None, "journal_mode", "WAL").map_err(of_sqlite)?;
+        // A commit that is acknowledged is on disk.
+        connection.pragma_update(None, "synchronous", "FULL").map_err(of_sqlite)?;
+    }
+    Ok(connection)
+}
