@@ -71,12 +71,12 @@ pub(crate) enum FirstLook {
     /// It can be passed on.
     Reply(Reply),
     /// It is a refusal, and something can be done about it.
-    Refused(Reply, Remedy),
+    Refused(Reply, Resend),
 }
 
 /// What to do about a refusal before the request is sent once more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Remedy {
+pub(crate) enum Resend {
     /// The prompt is too long; this is how the provider says so.
     Compact(OverflowFigures),
     /// Prompt and answer together are too long: less of an answer is asked for, or the prompt made shorter.
@@ -119,28 +119,28 @@ pub(crate) async fn open(
     } else if headers::is_stream(&reply.headers) {
         let Opening { error, ended } = reply.hold_opening(protocol).await.map_err(failed)?;
         if let Some(full) = ended.and_then(|ended| window_of_nothing(protocol, &ended)) {
-            return Ok(FirstLook::Refused(reply, Remedy::Compact(full)));
+            return Ok(FirstLook::Refused(reply, Resend::Compact(full)));
         }
         error.map(|error| (ErrorPlace::InStream, error))
     } else {
         if let Some(full) = reply.hold_reply(protocol).await {
-            return Ok(FirstLook::Refused(reply, Remedy::Compact(full)));
+            return Ok(FirstLook::Refused(reply, Resend::Compact(full)));
         }
         None
     };
     let Some((seen, body)) = error else { return Ok(FirstLook::Reply(reply)) };
     let verdict = classify(seen, &body, known);
     if verdict.needs_compaction(known) {
-        return Ok(FirstLook::Refused(reply, Remedy::Compact(verdict.numbers)));
+        return Ok(FirstLook::Refused(reply, Resend::Compact(verdict.numbers)));
     }
     let remedy = match verdict.class {
-        OverflowClass::OutputReserve => Remedy::AskForLess(verdict.numbers),
-        OverflowClass::Media => Remedy::Shed(verdict.numbers.megabytes_max.map(|most| most * MEGABYTE)),
+        OverflowClass::OutputReserve => Resend::AskForLess(verdict.numbers),
+        OverflowClass::Media => Resend::Shed(verdict.numbers.megabytes_max.map(|most| most * MEGABYTE)),
         // The limit that it names is the whole body's.
-        OverflowClass::PayloadBytes => Remedy::Shed(None),
-        OverflowClass::ThinkingBinding => Remedy::LeaveThinkingOut,
-        OverflowClass::Undecryptable => Remedy::LeaveSealedOut,
-        OverflowClass::Pairing => Remedy::SendAsItCame,
+        OverflowClass::PayloadBytes => Resend::Shed(None),
+        OverflowClass::ThinkingBinding => Resend::LeaveThinkingOut,
+        OverflowClass::Undecryptable => Resend::LeaveSealedOut,
+        OverflowClass::Pairing => Resend::SendAsItCame,
         OverflowClass::TokenOverflow
         | OverflowClass::SizeRate
         | OverflowClass::Throttle

@@ -11,7 +11,7 @@ use crate::learner::Learner;
 use crate::notice::NoticeKind;
 use crate::own_model::{self, CACHE_TIME};
 use crate::reading::{self, Unreadable};
-use crate::reply::{Remedy, Sender};
+use crate::reply::{Resend, Sender};
 use crate::request::Request;
 use crate::responses;
 use crate::restorer::RequestRestorer;
@@ -74,28 +74,28 @@ pub(crate) async fn prepare(state: &Arc<ServerState>, request: &Arc<Request>) ->
 pub(crate) async fn mend(
     state: &Arc<ServerState>,
     request: &Arc<Request>,
-    remedy: Remedy,
+    remedy: Resend,
     first: &PreparedRequest,
 ) -> Option<PreparedRequest> {
     let again = match remedy {
-        Remedy::Compact(told) => Attempt::AfterOverflow(told),
-        Remedy::AskForLess(told) => {
+        Resend::Compact(told) => Attempt::AfterOverflow(told),
+        Resend::AskForLess(told) => {
             let less = || ask_for_less(state, request, told, first);
             match first.from.may_recover.then(less).flatten() {
                 Some(less) => return Some(less),
                 None => Attempt::AfterOverflow(told),
             }
         }
-        Remedy::Shed(bytes_max) => Attempt::AfterBytes(bytes_max),
-        Remedy::LeaveThinkingOut | Remedy::LeaveSealedOut | Remedy::SendAsItCame
+        Resend::Shed(bytes_max) => Attempt::AfterBytes(bytes_max),
+        Resend::LeaveThinkingOut | Resend::LeaveSealedOut | Resend::SendAsItCame
             if !first.from.may_recover =>
         {
             return None;
         }
-        Remedy::LeaveThinkingOut => Attempt::AfterBinding,
-        Remedy::LeaveSealedOut => Attempt::AfterSeals,
+        Resend::LeaveThinkingOut => Attempt::AfterBinding,
+        Resend::LeaveSealedOut => Attempt::AfterSeals,
         // What we have written anew may be at fault; what the client wrote is the client's.
-        Remedy::SendAsItCame => {
+        Resend::SendAsItCame => {
             let is_ours = first.body != *request.body.bytes() && first.from.fits_whole;
             return is_ours.then(|| request.as_it_came(first.from.clone()));
         }

@@ -169,11 +169,8 @@ fn a_sessions_own_calls_and_those_for_summaries_are_added_up_apart() {
             "the embedded summariser is free"
         );
         let dollars = line["primary"]["dollars"].as_f64().expect("the model has a price");
-        let surveyed = survey["cost"]["dollars"].as_f64();
-        assert!(
-            dollars > 0.0 && surveyed.is_none_or(|other| (other - dollars).abs() < 1e-6),
-            "{dollars} {surveyed:?}"
-        );
+        let surveyed = survey["cost"]["total"]["dollars"].as_f64().expect("the model has a price");
+        assert!(dollars > 0.0 && (surveyed - dollars).abs() < 1e-6, "{dollars} {surveyed}");
         let by_model = desk.json(&["cost", "--by", "model", "--json"]);
         let keys: Vec<&Value> =
             by_model["lines"].as_array().expect("a list").iter().map(|line| &line["key"]).collect();
