@@ -92,7 +92,7 @@ impl ServerLog {
 
 /// A text in one line: what is wrong in a file of settings is told with the lines it stands in.
 fn one_line(text: &str) -> String {
-    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A name that a client chose, as one word of a line.
