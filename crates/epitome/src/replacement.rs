@@ -1,7 +1,7 @@
-//! Whether a file that is there may give way to what is to be written: where nothing is lost by it that epitome did not
-//! write itself. A session's transcript may lie under any name, so what counts is what the file holds.
+//! Whether a file that is there may give way to what is to be written. Elsewhere `-o` replaces what it names, as everywhere; a file
+//! among an agent's sessions gives way only where nothing is lost by it that epitome did not write itself.
 
-use crate::input;
+use crate::{agents, input};
 use anyhow::{Result, bail};
 use epitome_core::{Entry, ZeroMeasure};
 use epitome_wire::{BoundaryUndo, ByteSource, Format, Slice, Transcript, detect, native, read, undo};
@@ -32,7 +32,8 @@ impl OutputPlace<'_> {
     /// Refuses to write over a file that holds something else.
     pub fn check(self, new: &NewContent) -> Result<()> {
         // A database is refused by whoever writes, in words of its own.
-        let is_at_stake = |out: &&Path| out.is_file() && !input::is_database(out);
+        let is_at_stake =
+            |out: &&Path| out.is_file() && !input::is_database(out) && agents::is_among_sessions(out);
         let Some(out) = self.out.filter(|_| !self.is_forced).filter(is_at_stake) else { return Ok(()) };
         if self.own.is_some_and(|own| input::is_same(out, own)) {
             return Ok(());
@@ -40,7 +41,7 @@ impl OutputPlace<'_> {
         let is_safe = input::open(out).is_ok_and(|there| loses_nothing(there, new));
         if !is_safe {
             bail!(
-                "cannot write {}: there is a file already, and it is nothing that epitome wrote of the same transcript; name another, or replace it with --force",
+                "cannot write {}: it lies where an agent keeps its sessions, and is nothing that epitome wrote of the same transcript; name another file, or replace it with --force",
                 out.display()
             );
         }

@@ -138,6 +138,22 @@ fn found(agent: Agent, entry: &DirEntry, id: String) -> Option<SessionFile> {
     Some(SessionFile { agent, path: entry.path(), id, bytes, modified_ms, known: None })
 }
 
+/// Whether a file lies where an agent keeps its sessions.
+pub fn is_among_sessions(file: &Path) -> bool {
+    let roots = [
+        home::folder("CLAUDE_CONFIG_DIR", ".claude"),
+        home::folder("CODEX_HOME", ".codex"),
+        home::folder("PI_CODING_AGENT_DIR", ".pi/agent"),
+        home::folder("XDG_DATA_HOME", ".local/share").map(|data| data.join("opencode")),
+        home::home().map(|home| home.join(".gemini")),
+        home::folder("COPILOT_HOME", ".copilot"),
+        home::named("QWEN_RUNTIME_DIR").or_else(|| home::folder("QWEN_HOME", ".qwen")),
+    ];
+    let Ok(file) = file.canonicalize() else { return false };
+    let is_below = |root: PathBuf| root.canonicalize().is_ok_and(|root| file.starts_with(root));
+    roots.into_iter().flatten().any(is_below)
+}
+
 /// What is in a folder; nothing where there is none.
 fn entries(folder: &Path) -> impl Iterator<Item = DirEntry> + use<> {
     std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok)

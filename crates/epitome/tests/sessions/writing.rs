@@ -1,4 +1,4 @@
-//! `-o`: what is there already gives way only where nothing is lost by it.
+//! `-o`: what lies among an agent's sessions gives way only where nothing is lost by it.
 
 use crate::home::{self, CLAUDE, Home, PI, TURNS};
 use std::path::{Path, PathBuf};
@@ -26,19 +26,19 @@ fn two() -> (Home, PathBuf, PathBuf) {
 /// What is said of a file that stays as it is.
 fn refused(out: &Path) -> String {
     format!(
-        "cannot write {}: there is a file already, and it is nothing that epitome wrote of the same transcript; name another, or replace it with --force",
+        "cannot write {}: it lies where an agent keeps its sessions, and is nothing that epitome wrote of the same transcript; name another file, or replace it with --force",
         out.display()
     )
 }
 
 #[test]
-fn a_file_that_epitome_did_not_write_is_not_written_over() {
+fn a_session_that_epitome_did_not_write_is_not_written_over() {
     let (home, claude, pi) = two();
     let small = home.path().join("small.jsonl");
     home.printed(&[&["compact", text(&claude), "-o", text(&small)], &TIGHT[..]].concat());
     home.printed(&["import", text(&claude)]);
     let notes = home.write_bytes("notes.txt", 0, b"precious\n");
-    for out in [&notes, &pi] {
+    for out in [&pi] {
         let before = read(out);
         let compact = [&["compact", text(&claude), "-o", text(out)], &TIGHT[..]].concat();
         let native = [&compact[..], &["--to", "native"]].concat();
@@ -51,14 +51,16 @@ fn a_file_that_epitome_did_not_write_is_not_written_over() {
             assert!(read(out) == before, "{args:?}: it was written over");
         }
     }
-    home.printed(&["undo", text(&small), "-o", text(&notes), "--force"]);
-    assert!(read(&notes) == read(&claude), "it was to be replaced");
+    home.printed(&["undo", text(&small), "-o", text(&pi), "--force"]);
+    assert!(read(&pi) == read(&claude), "it was to be replaced");
+    home.printed(&["undo", text(&small), "-o", text(&notes)]);
+    assert!(read(&notes) == read(&claude), "it is no session of anybody's");
 }
 
 #[test]
 fn what_epitome_wrote_of_a_transcript_gives_way_to_its_next_work_on_it() {
     let (home, claude, pi) = two();
-    let place = |name: &str| home.path().join(name);
+    let place = |name: &str| claude.parent().expect("it lies in a folder").join(name);
     for (name, to) in
         [("small.jsonl", "claude-code"), ("small.epitome", "native"), ("body.json", "anthropic")]
     {
@@ -99,13 +101,14 @@ fn what_epitome_wrote_of_a_transcript_gives_way_to_its_next_work_on_it() {
 #[test]
 fn a_link_stays_one_and_what_it_leads_to_is_written() {
     let (home, claude, _) = two();
-    let (target, link) = (home.path().join("folder/target.jsonl"), home.path().join("link.jsonl"));
-    std::fs::create_dir(home.path().join("folder")).expect("it is new");
-    std::os::unix::fs::symlink("folder/target.jsonl", &link).expect("it is new");
+    let sessions = claude.parent().expect("it lies in a folder");
+    let (target, link) = (sessions.join("folder/target.jsonl"), home.path().join("link.jsonl"));
+    std::fs::create_dir(sessions.join("folder")).expect("it is new");
+    std::os::unix::fs::symlink(&target, &link).expect("it is new");
     for _ in 0..2 {
         // The first time it leads nowhere yet.
         home.printed(&[&["compact", text(&claude), "-o", text(&link)], &TIGHT[..]].concat());
-        assert_eq!(std::fs::read_link(&link).expect("it is a link"), Path::new("folder/target.jsonl"));
+        assert_eq!(std::fs::read_link(&link).expect("it is a link"), target);
         assert!(read(&target).starts_with(&read(&claude)));
     }
     std::fs::write(&target, "precious\n").expect("there is room");
