@@ -97,7 +97,7 @@ fn what_is_missing_is_named_with_what_to_do() {
 }
 
 #[test]
-fn l4_a_password_in_an_address_is_refused_and_not_repeated() {
+fn a_password_in_an_address_is_refused_and_not_repeated() {
     assert_eq!(
         refused("told", &[]),
         "the `base_url` of `told` holds a name or password; take it out, and name the variable that holds it in `key_env`"

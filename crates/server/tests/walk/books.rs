@@ -18,7 +18,7 @@ async fn send(stage: &Stage, messages: &[Value]) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn m2_requests_of_one_message_leave_a_working_session_where_it_is() {
+async fn requests_of_one_message_leave_a_working_session_where_it_is() {
     let stage = Stage::new(Script { tool_rounds: 0, ..Script::default() }, SMALL).await;
     let work = history(60, "the parser");
     let before = send(&stage, &work[..work.len() - 4]).await;
