@@ -32,6 +32,8 @@ pub struct ReplayedCall<'s> {
     pub unrecorded: Tokens,
     /// The part of it, from its start, that the call before sent as well.
     pub cached: Tokens,
+    /// How many slots of its history, from the first, that part has at least.
+    pub cached_slots: usize,
     /// What rebuilt the context since the call before, if anything did; where several did, the last.
     pub compaction: Option<Arc<Record>>,
     /// What happened since the call before, in order.
@@ -52,9 +54,13 @@ pub struct ReplayInput<'a> {
     pub read: &'a dyn Fn(EntryId) -> Result<Arc<epitome_core::Message>, epitome_core::ArchiveError>,
 }
 
-/// How far a request agrees with the one before it.
+/// How far a request agrees with the one before it. It follows what is in view: what was there before a look need not be
+/// copied for the look, which nearly always changes nothing.
 #[derive(Default)]
 struct PrefixOverlap {
+    /// What was in view when it was last brought up to date, and how often that had been rebuilt.
+    seen: Vec<Slot>,
+    times_rebuilt: u64,
     /// Slots of the newest request, from the first, that are still what they were.
     same: usize,
     /// Whether there was one.
@@ -161,18 +167,16 @@ impl Replay<'_> {
         if over == Tokens::ZERO {
             return Ok(());
         }
-        let before = self.session.context().slots().to_vec();
         let step = match self.driver.recover(self.session, Some(over)).await? {
             Recovery::Retry(step) | Recovery::Surface { step, .. } => step,
         };
-        self.note_step(&before, *step);
+        self.note_step(*step);
         Ok(())
     }
 
     async fn look(&mut self, point: LookPoint) -> Result<(), EngineError> {
-        let before = self.session.context().slots().to_vec();
         let step = self.driver.prepare_at(self.session, point).await?;
-        self.note_step(&before, step);
+        self.note_step(step);
         Ok(())
     }
 
@@ -180,9 +184,8 @@ impl Replay<'_> {
         if !self.session.policy().check.after_turn {
             return Ok(());
         }
-        let before = self.session.context().slots().to_vec();
         let step = self.driver.end_turn(self.session, TurnEnd::Good).await?;
-        self.note_step(&before, step);
+        self.note_step(step);
         Ok(())
     }
 
@@ -203,22 +206,22 @@ impl Replay<'_> {
         Ok(())
     }
 
-    fn note_step(&mut self, before: &[Slot], step: Step) {
+    fn note_step(&mut self, step: Step) {
         self.events.extend(step.events);
-        self.note(before, step.record);
+        self.has_leftovers |= self.sent.follow(self.session.timeline());
+        self.note(step.record);
     }
 
-    fn note(&mut self, before: &[Slot], record: Option<Arc<Record>>) {
-        self.sent.keep_common(before, self.session);
-        self.has_leftovers |= before != self.session.context().slots();
+    fn note(&mut self, record: Option<Arc<Record>>) {
         self.rebuilt = record.filter(|record| tells(&record.outcome)).or(self.rebuilt.take());
     }
 
     fn call(&mut self, call: usize, message: usize) -> ReplayedCall<'_> {
         let (budget, context) = (self.session.budget(), self.session.context());
-        let same = context.tokens_between(0, self.sent.same);
+        let cached_slots = self.sent.same;
+        let same = context.tokens_between(0, cached_slots);
         let cached = if self.sent.any { budget.request(same) } else { Tokens::ZERO };
-        self.sent = PrefixOverlap { same: context.slots().len(), any: true };
+        (self.sent.same, self.sent.any) = (context.slots().len(), true);
         ReplayedCall {
             call,
             message,
@@ -226,6 +229,7 @@ impl Replay<'_> {
             fixed: budget.fixed,
             unrecorded: self.unrecorded.tokens(budget.scale),
             cached,
+            cached_slots,
             compaction: self.rebuilt.take(),
             events: std::mem::take(&mut self.events),
             session: self.session,
@@ -244,16 +248,17 @@ impl Replay<'_> {
             let is_plain = self.session.log().get(id).is_none_or(|entry| !epitome_core::rebuilds(entry));
             if is_plain {
                 self.session.absorb(id)?;
+                self.sent.follow(self.session.timeline());
                 continue;
             }
-            let before = self.session.context().slots().to_vec();
             let tokens = self.session.context().tokens();
             if matches!(self.session.log().get(id), Some(Entry::Recorded(_))) {
                 self.unrecorded.outdate();
             }
             self.session.absorb(id)?;
-            let is_changed = before != self.session.context().slots();
-            self.note(&before, is_changed.then(|| self.recorded(tokens)));
+            let is_changed = self.sent.follow(self.session.timeline());
+            self.has_leftovers |= is_changed;
+            self.note(is_changed.then(|| self.recorded(tokens)));
         }
         Ok(())
     }
@@ -312,9 +317,18 @@ fn tells(outcome: &Outcome) -> bool {
 }
 
 impl PrefixOverlap {
-    fn keep_common(&mut self, before: &[Slot], session: &Session) {
-        let after = session.context().slots();
-        let common = before.iter().zip(after).take_while(|(old, new)| old == new).count();
-        self.same = self.same.min(common);
+    /// Brings it up to date; whether what was in view is another now, and not only longer.
+    fn follow(&mut self, timeline: &Timeline) -> bool {
+        let slots = timeline.context().slots();
+        if timeline.times_rebuilt() == self.times_rebuilt {
+            self.seen.extend(&slots[self.seen.len()..]);
+            return false;
+        }
+        let common = self.seen.iter().zip(slots).take_while(|(old, new)| old == new).count();
+        let is_changed = self.seen != slots;
+        self.seen.truncate(common);
+        self.seen.extend(&slots[common..]);
+        (self.same, self.times_rebuilt) = (self.same.min(common), timeline.times_rebuilt());
+        is_changed
     }
 }

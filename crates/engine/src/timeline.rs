@@ -40,6 +40,8 @@ pub struct Timeline {
     whole: Tokens,
     /// The mark that asks for a compaction at the end of the turn.
     request: Option<EntryId>,
+    /// See [`Timeline::times_rebuilt`].
+    times_rebuilt: u64,
 }
 
 /// What a timeline reads a log with.
@@ -78,6 +80,7 @@ impl Timeline {
             ignored: Arc::default(),
             whole,
             request: None,
+            times_rebuilt: 0,
         }
     }
 
@@ -99,9 +102,9 @@ impl Timeline {
         self.count_new(&path, lens);
         let (log, sizes) = (self.log.clone(), self.sizes.clone());
         let reader = LogReader { log: &log, sizes: &sizes, measure: lens.measure, archive: lens.archive };
-        let ignored = self.ignored.clone();
+        let (ignored, times_rebuilt) = (self.ignored.clone(), self.times_rebuilt + 1);
         let context = Context::of_ignoring(leaf, reader, ignored.clone())?;
-        *self = Self { leaf, context, ignored, ..Self::new(log.clone(), sizes.clone()) };
+        *self = Self { leaf, context, ignored, times_rebuilt, ..Self::new(log.clone(), sizes.clone()) };
         held_on(&log, &path).for_each(|id| self.note(id, lens));
         self.breaker = breaker_of(&log, &path, lens.guard);
         self.tally.recount(&self.context, lens)
@@ -131,6 +134,7 @@ impl Timeline {
         }
         self.note(id, lens);
         if is_rebuilt {
+            self.times_rebuilt += 1;
             self.tally.recount(&self.context, lens)
         } else {
             self.tally.take(id, &self.context, lens)
@@ -345,6 +349,12 @@ impl Timeline {
     /// What the model sees.
     pub fn context(&self) -> &Context {
         &self.context
+    }
+
+    /// How often what is in view came to be another than it was with messages at its end: while this stays the same, so
+    /// does everything that was in view.
+    pub(crate) fn times_rebuilt(&self) -> u64 {
+        self.times_rebuilt
     }
 
     /// The messages of the path, oldest first.

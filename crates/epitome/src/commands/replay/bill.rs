@@ -79,7 +79,8 @@ pub(super) struct BillMaker<'a> {
     pub(super) unrecorded: Tokens,
     /// Where the recorded calls paid for what they put into the cache, so do these.
     pays_for_cache: bool,
-    /// The history of the call before, with what each thing in it takes: what begins alike is not counted again.
+    /// The history of the call before, each thing in it with what all up to it takes: what begins alike is not counted
+    /// again.
     sent: Vec<(Slot, Tokens)>,
     bill: SessionBill,
 }
@@ -101,11 +102,13 @@ impl<'a> BillMaker<'a> {
     /// Takes one call up.
     pub(super) fn take(&mut self, call: &ReplayedCall<'_>) -> Result<()> {
         let slots = call.session.context().slots();
-        let common = self.sent.iter().zip(slots).take_while(|((old, _), new)| old == *new).count();
+        let known = call.cached_slots.min(self.sent.len());
+        let more = self.sent[known..].iter().zip(&slots[known..]).take_while(|((old, _), new)| old == *new);
+        let common = known + more.count();
         self.sent.truncate(common);
         let begins_alike = self.request();
         for slot in &slots[common..] {
-            self.sent.push((*slot, self.count.slot(call.session, slot)?));
+            self.sent.push((*slot, self.history() + self.count.slot(call.session, slot)?));
         }
         let prompt = self.request();
         let cached = if call.call == 0 { 0 } else { begins_alike };
@@ -127,8 +130,12 @@ impl<'a> BillMaker<'a> {
 
     /// What a request takes whose history is what was sent.
     fn request(&self) -> u64 {
-        let history = self.sent.iter().map(|(_, tokens)| *tokens).sum();
-        (self.count.with_history(history) + self.unrecorded).0
+        (self.count.with_history(self.history()) + self.unrecorded).0
+    }
+
+    /// What all that was sent takes.
+    fn history(&self) -> Tokens {
+        self.sent.last().map_or(Tokens::ZERO, |(_, tokens)| *tokens)
     }
 
     /// The bill.
