@@ -5,7 +5,7 @@
 
 use crate::embedded::{StatedRule, StatedSentence, rules_in, sentences_in};
 use crate::facts::{PassageFacts, find_secrets, passages, spoken_passages};
-use crate::{EntryId, Message, Original};
+use crate::{EntryId, Message, Original, fence};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -13,6 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 pub(crate) struct MessageDigest {
     message: Arc<Message>,
     passages: OnceLock<Vec<PassageFacts>>,
+    /// None where they are the same as `passages`.
+    shown_passages: OnceLock<Option<Vec<PassageFacts>>>,
     secrets: OnceLock<Vec<Box<str>>>,
     carried_secrets: OnceLock<Vec<Box<str>>>,
     rules: OnceLock<Vec<StatedRule>>,
@@ -20,10 +22,12 @@ pub(crate) struct MessageDigest {
 }
 
 impl MessageDigest {
-    fn new(message: Arc<Message>) -> Self {
+    /// The digest of a message, nothing of which was looked for yet.
+    pub(crate) fn new(message: Arc<Message>) -> Self {
         Self {
             message,
             passages: OnceLock::new(),
+            shown_passages: OnceLock::new(),
             secrets: OnceLock::new(),
             carried_secrets: OnceLock::new(),
             rules: OnceLock::new(),
@@ -39,6 +43,17 @@ impl MessageDigest {
     /// Its passages as they were really said, with their facts.
     pub(crate) fn passages(&self) -> &[PassageFacts] {
         self.passages.get_or_init(|| spoken_passages(&self.message).iter().map(PassageFacts::of).collect())
+    }
+
+    /// Its passages as they are shown, what a harness put into them included, with their facts.
+    pub(crate) fn shown_passages(&self) -> &[PassageFacts] {
+        let shown = self.shown_passages.get_or_init(|| {
+            let all = passages(&self.message);
+            let is_same = all.len() == self.passages().len()
+                && all.iter().zip(self.passages()).all(|(one, spoken)| *one.text == *spoken.text);
+            (!is_same).then(|| all.iter().map(PassageFacts::of).collect())
+        });
+        shown.as_deref().unwrap_or_else(|| self.passages())
     }
 
     /// The secrets of all its passages, what a harness put into them included.
@@ -73,6 +88,8 @@ fn secrets_in<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<Box<str>> {
 #[derive(Default)]
 pub struct DigestCache {
     generations: Mutex<Generations>,
+    /// Summaries of the path, and whether a model wrote prose of them.
+    summaries: Mutex<HashMap<EntryId, (Arc<str>, bool)>>,
 }
 
 #[derive(Default)]
@@ -81,6 +98,8 @@ struct Generations {
     young: HashMap<EntryId, Arc<MessageDigest>>,
     /// What was asked for before that.
     old: HashMap<EntryId, Arc<MessageDigest>>,
+    /// How many were made in all.
+    made: u64,
 }
 
 impl std::fmt::Debug for DigestCache {
@@ -96,15 +115,35 @@ impl DigestCache {
         let known = generations.young.get(id).cloned().or_else(|| generations.old.remove(id));
         let is_same =
             |known: &Arc<MessageDigest>| Arc::ptr_eq(&known.message, message) || known.message == *message;
-        let digest = known.filter(is_same).unwrap_or_else(|| Arc::new(MessageDigest::new(message.clone())));
+        let known = known.filter(is_same);
+        generations.made += u64::from(known.is_none());
+        let digest = known.unwrap_or_else(|| Arc::new(MessageDigest::new(message.clone())));
         generations.young.insert(*id, digest.clone());
         digest
+    }
+
+    /// How many digests it has made so far. Where compactions carry along what they read, that is one for each message
+    /// and form it was shown in, however many of them read it.
+    pub fn digests_made(&self) -> u64 {
+        self.generations().made
     }
 
     /// A compaction begins to read: what the one before it did not ask for is let go.
     pub(crate) fn age(&self) {
         let mut generations = self.generations();
         generations.old = std::mem::take(&mut generations.young);
+    }
+
+    /// Whether a model wrote prose of the summary that this compaction left. Each is looked through once.
+    pub(crate) fn has_prose(&self, compaction: EntryId, summary: &Arc<str>) -> bool {
+        let mut summaries = self.summaries.lock().unwrap_or_else(PoisonError::into_inner);
+        // Where a log was put together anew, another may stand under the id.
+        let known = summaries.get(&compaction).filter(|(known, _)| Arc::ptr_eq(known, summary));
+        known.map(|(_, has_prose)| *has_prose).unwrap_or_else(|| {
+            let has_prose = fence::prose(summary).is_some();
+            summaries.insert(compaction, (summary.clone(), has_prose));
+            has_prose
+        })
     }
 
     fn generations(&self) -> MutexGuard<'_, Generations> {

@@ -27,7 +27,8 @@ const PREFACE_BYTES_MAX: usize = 500;
 
 /// Whether a summary is one of ours, whatever the tool that shows it says first.
 pub fn is_ours(text: &str) -> bool {
-    text.find(OPENING).is_some_and(|at| at <= PREFACE_BYTES_MAX)
+    // No further than that: a long summary of another tool is not looked through to its end.
+    text[..text.floor_char_boundary(PREFACE_BYTES_MAX + OPENING.len())].contains(OPENING)
 }
 
 /// Whether a text is a summary in its frame, and something brought back behind it at the most.

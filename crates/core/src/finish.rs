@@ -6,7 +6,7 @@ use crate::plan::floor_of;
 use crate::policy::{Resume, Strategy};
 use crate::record::{Change, Conclusion, Effect, Floor, Outcome, Record};
 use crate::{
-    Archive, ArchiveError, Compaction, EntryId, Form, Item, Job, Plan, Role, Tail, Tokens, Trigger,
+    Archive, ArchiveError, Compaction, EntryId, Form, Item, Job, Plan, Role, Tail, Tokens, Trigger, embedded,
     keep::KeepSelection, ledger, prune, verify,
 };
 use std::sync::Arc;
@@ -275,7 +275,8 @@ impl Plan<'_> {
     fn loss(&self, line: &str) -> Result<verify::LossReport, ArchiveError> {
         let sources = self.sources()?;
         let (material, shown) = (sources.material(&self.job), format!("{line}\n{}", sources.visible_text()));
-        Ok(verify::verify(&material, &shown, material.addressable).report)
+        let ledger = embedded::ledger(&material);
+        Ok(verify::verify(&material, &ledger, &shown, material.addressable).report)
     }
 
     /// The compaction to append: it belongs to the prefix that ends in the last message covered.

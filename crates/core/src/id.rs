@@ -24,14 +24,19 @@ impl fmt::Display for EntryId {
     }
 }
 
+impl EntryId {
+    /// The entry that a word names, where it is a pointer. Of the many words that are none no error is made.
+    pub(crate) fn of_pointer(word: &str) -> Option<Self> {
+        let digits = word.strip_prefix('m')?;
+        let is_pointer = digits.len() >= 4 && digits.bytes().all(|b| b.is_ascii_digit());
+        digits.parse().ok().filter(|_| is_pointer).map(Self)
+    }
+}
+
 impl FromStr for EntryId {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        text.strip_prefix('m')
-            .filter(|digits| digits.len() >= 4 && digits.bytes().all(|b| b.is_ascii_digit()))
-            .and_then(|digits| digits.parse().ok())
-            .map(Self)
-            .ok_or_else(|| format!("`{text}` is not a pointer; one looks like m0123"))
+        Self::of_pointer(text).ok_or_else(|| format!("`{text}` is not a pointer; one looks like m0123"))
     }
 }
 

@@ -301,7 +301,7 @@ pub struct Material<'a> {
     /// view are among them, since a summary is made from originals and never from a summary of ours; so are
     /// those that stay in view cut.
     pub superseded: &'a [Original],
-    /// Every message that left view or is cut, read again or not: what pointers may name.
+    /// Every message that left view or is cut, read again or not, oldest first: what pointers may name.
     pub addressable: &'a [EntryId],
     /// Messages that stay in view, oldest first, as they are shown.
     pub visible: &'a [Original],
@@ -379,9 +379,12 @@ impl<'a> Job<'a> {
     /// What a model wrote of the newest summary of ours that it wrote prose for; none where the transcript's own tool
     /// has summarised since, as that covers it.
     pub(crate) fn own_prose(&self) -> Option<&'a str> {
-        let newest = self.summaries().into_iter().rev();
-        let mut told = newest.map(|text| (fence::is_ours(text), fence::prose(text)));
-        told.find(|(is_ours, prose)| !is_ours || prose.is_some())?.1
+        let summary = |&id: &EntryId| Some((id, self.log.compaction(id)?.summary.as_ref()?));
+        let newest = self.compactions.iter().rev().filter_map(summary);
+        let mut told =
+            newest.map(|(id, text)| (text, fence::is_ours(text), self.digests.has_prose(id, text)));
+        let (text, ..) = told.find(|(_, is_ours, has_prose)| !is_ours || *has_prose)?;
+        fence::prose(text)
     }
 
     /// The summaries of the path, oldest first.

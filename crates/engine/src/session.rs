@@ -400,6 +400,11 @@ impl Session {
         &self.archive
     }
 
+    /// What compactions of it found in messages so far.
+    pub fn digests(&self) -> &DigestCache {
+        &self.digests
+    }
+
     /// The entries.
     pub fn log(&self) -> &Log {
         self.timeline.log()

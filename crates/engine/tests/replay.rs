@@ -60,6 +60,18 @@ fn a_call_has_its_number_and_that_of_its_reply() {
     assert_eq!(small.numbers, [(0, 1), (1, 3), (2, 5)]);
 }
 
+/// A compaction reads what is new since the one before it.
+#[test]
+fn a_message_is_read_once_however_many_compactions_come_after_it() {
+    for messages in [60, 120, 240] {
+        let long = replayed(messages, Tokens(20_000), Tokens(200_000), &HashMap::new());
+        let (compactions, digests) =
+            (long.session.compactions().len(), long.session.digests().digests_made());
+        assert!(compactions >= messages / 20, "{compactions} compactions of {messages} messages");
+        assert!(digests <= messages as u64, "{digests} digests of {messages} messages");
+    }
+}
+
 /// A replay takes no more memory the longer a transcript is.
 #[test]
 fn what_is_out_of_view_and_too_far_back_to_be_read_is_let_go() {

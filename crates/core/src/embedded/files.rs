@@ -2,6 +2,7 @@
 
 use super::link::{AROUND, is_linking, is_ordinary, word_count};
 use super::page::{Section, Spot, SummaryPage};
+use super::piece_filter::PieceFilter;
 use super::reading::{Quote, Reading};
 use super::statement::Finding;
 use crate::facts::{Class, Mention};
@@ -30,8 +31,14 @@ pub(super) fn write(page: &mut SummaryPage<'_>, reading: &Reading, quotas: FileQ
     files.sort_by_cached_key(|file| (file.is_scratch(), Reverse((file.changed, file.entry))));
     let mut remarks = FileRemarks::of(reading, &files);
     let name_tokens = |page: &SummaryPage<'_>, file| page.tokens(Section::Files, &entry(reading, file));
-    let changed_files = files.iter().filter(|file| file.changed.is_some());
-    let names: Tokens = changed_files.map(|file| name_tokens(page, file)).sum();
+    let mut names = Tokens::ZERO;
+    for file in files.iter().filter(|file| file.changed.is_some()) {
+        names += name_tokens(page, file);
+        // Names that take all leave nothing for remarks, however many more there are.
+        if names >= changed {
+            break;
+        }
+    }
     let mut remarked = changed.less(names).min(changed.share(REMARKED_SHARE.0, REMARKED_SHARE.1));
     for (order, file) in files.into_iter().enumerate() {
         let quota = if file.changed.is_some() { &mut changed } else { &mut read };
@@ -98,6 +105,8 @@ fn on_drive(path: &str) -> Option<(char, &str)> {
 /// What was said of files, each sentence for one of them: by the model, or on a line of the log beside the path.
 struct FileRemarks<'r> {
     statements: Vec<&'r Finding>,
+    /// What is said in them: most files are named in none.
+    pieces: PieceFilter,
     taken: HashSet<usize>,
     /// By path, what the log's best line says beside it.
     beside: HashMap<&'r str, FileRemark>,
@@ -119,8 +128,10 @@ const BESIDE_CHARS_MAX: usize = 110;
 impl<'r> FileRemarks<'r> {
     fn of(reading: &'r Reading, files: &[&'r FileRecord]) -> Self {
         let is_short = |statement: &&Finding| statement.quote.text.chars().count() <= REMARK_CHARS_MAX;
-        let statements = reading.statements.iter().rev().filter(is_short).take(REMARKS_MAX).collect();
-        Self { statements, taken: HashSet::new(), beside: beside(reading, files) }
+        let statements: Vec<&Finding> =
+            reading.statements.iter().rev().filter(is_short).take(REMARKS_MAX).collect();
+        let pieces = PieceFilter::of(statements.iter().map(|statement| statement.quote.text.as_str()));
+        Self { statements, pieces, taken: HashSet::new(), beside: beside(reading, files) }
     }
 
     /// What the log says beside a file's path; where that is a tool's bare report of a change, with the statement that
@@ -140,7 +151,7 @@ impl<'r> FileRemarks<'r> {
     }
 
     fn take_statement(&mut self, path: &str) -> Option<&'r Quote> {
-        let name = path.rsplit(['/', '\\']).next().filter(|name| name.len() >= 4)?;
+        let name = path.rsplit(['/', '\\']).next().filter(|name| self.pieces.may_hold(name))?;
         let free = self.statements.iter().enumerate().filter(|(at, _)| !self.taken.contains(at));
         let about = free.filter(|(_, statement)| statement.quote.text.contains(name));
         let (at, statement) = about.max_by(|(_, a), (_, b)| a.meaning.total_cmp(&b.meaning))?;

@@ -14,6 +14,8 @@ mod lines_by_word;
 mod link;
 mod own;
 mod page;
+mod piece_filter;
+mod quoted_line;
 mod reading;
 mod select;
 mod statement;
@@ -28,10 +30,10 @@ use crate::{EntryId, Material, Original, Tokens};
 pub use answer::AnswerIndex;
 use escape::Escape;
 use page::SummaryPage;
+pub(crate) use quoted_line::LineTraits;
 use reading::Reading;
 pub(crate) use reading::{StatedRule, rules_in};
 pub(crate) use statement::{StatedSentence, sentences_in};
-use std::collections::HashSet;
 
 /// A summary without its fence, and what it was made from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,8 +57,7 @@ pub fn summarize(material: &Material<'_>, budget: Tokens) -> EmbeddedSummary {
 pub fn summarize_beside(material: &Material<'_>, prose: &str, budget: Tokens) -> EmbeddedSummary {
     let mut reading = Reading::of(material);
     let secrets: Secrets = std::mem::take(&mut reading.secrets);
-    let pointers = material.addressable.iter().copied().collect();
-    let escape = Escape { pointers: &pointers, secrets: &secrets };
+    let escape = Escape { pointers: material.addressable, secrets: &secrets };
     let mut page = SummaryPage::new(material.measure, escape, budget);
     let notes = write::fixed_parts(&mut page, &reading, budget, material.measure.text(prose));
     select::fill(&mut page, &reading, material.focus, prose);
@@ -70,9 +71,8 @@ pub fn summarize_beside(material: &Material<'_>, prose: &str, budget: Tokens) ->
 pub fn facts_page(material: &Material<'_>, budget: Tokens) -> EmbeddedSummary {
     let mut reading = Reading::of(material);
     let secrets: Secrets = std::mem::take(&mut reading.secrets);
-    let pointers = material.addressable.iter().copied().collect();
-    let mut page =
-        SummaryPage::new(material.measure, Escape { pointers: &pointers, secrets: &secrets }, budget);
+    let escape = Escape { pointers: material.addressable, secrets: &secrets };
+    let mut page = SummaryPage::new(material.measure, escape, budget);
     let notes = write::fixed_parts(&mut page, &reading, budget, Tokens::ZERO);
     let (text, statements) = page.finish();
     EmbeddedSummary { text, ledger: reading.ledger, notes, statements }
@@ -99,7 +99,7 @@ pub(crate) fn harmless(material: &Material<'_>) -> impl Fn(&str) -> String + use
         // Nothing is quoted from what is carried, and yet a summariser may be handed it as it is.
         digest.secrets().iter().chain(digest.carried_secrets()).for_each(|secret| secrets.remember(secret));
     }
-    let pointers: HashSet<EntryId> = material.addressable.iter().copied().collect();
+    let pointers: Vec<EntryId> = material.addressable.to_vec();
     move |text: &str| Escape { pointers: &pointers, secrets: &secrets }.apply(text)
 }
 

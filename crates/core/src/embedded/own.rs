@@ -68,8 +68,8 @@ fn remark(line: &str) -> Option<&str> {
 /// The pointer a line begins with, and what stands behind it.
 fn pointed(line: &str) -> (Option<EntryId>, &str) {
     let end = line.find([' ', ':']).unwrap_or(line.len());
-    match line[..end].parse() {
-        Ok(id) => (Some(id), &line[end..]),
-        Err(_) => (None, line),
+    match EntryId::of_pointer(&line[..end]) {
+        Some(id) => (Some(id), &line[end..]),
+        None => (None, line),
     }
 }

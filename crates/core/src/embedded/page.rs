@@ -7,11 +7,11 @@ use crate::plain_text::both_ends;
 use crate::statement_source::SourcedText;
 use crate::{EntryId, Measure, Tokens};
 use regex::Regex;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
 /// The parts of a summary, in the order they are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Section {
     Goal,
     Constraints,
@@ -73,6 +73,8 @@ pub(super) struct SummaryPage<'m> {
     budget: Tokens,
     spent: Tokens,
     sections: BTreeMap<Section, Vec<PageLine>>,
+    /// The places that are taken.
+    taken: HashSet<(Section, u64)>,
 }
 
 /// Where a line stands, and the entries it was made from.
@@ -106,7 +108,8 @@ const FITTINGS_MAX: u32 = 12;
 
 impl<'m> SummaryPage<'m> {
     pub(super) fn new(measure: &'m dyn Measure, escape: Escape<'m>, budget: Tokens) -> Self {
-        Self { measure, escape, budget, spent: Tokens::ZERO, sections: BTreeMap::new() }
+        let (sections, taken) = (BTreeMap::new(), HashSet::new());
+        Self { measure, escape, budget, spent: Tokens::ZERO, sections, taken }
     }
 
     /// What may still be written.
@@ -118,7 +121,10 @@ impl<'m> SummaryPage<'m> {
     /// summary keeps its own.
     fn shown(&self, section: Section, text: &str) -> String {
         let text = self.escape.apply(text);
-        if section == Section::Earlier { text } else { HEADING.replace_all(&text, "> $0").into_owned() }
+        if section == Section::Earlier || !text.contains("##") {
+            return text;
+        }
+        HEADING.replace_all(&text, "> $0").into_owned()
     }
 
     /// The text as it would be shown, and what it would take in this section.
@@ -138,9 +144,7 @@ impl<'m> SummaryPage<'m> {
     }
 
     fn holds(&self, spot: &Spot) -> bool {
-        self.sections
-            .get(&spot.section)
-            .is_some_and(|lines| lines.iter().any(|line| line.spot.order == spot.order))
+        self.taken.contains(&(spot.section, spot.order))
     }
 
     /// Adds a line if the page and `quota` have room for it; says whether the page has it now.
@@ -155,7 +159,7 @@ impl<'m> SummaryPage<'m> {
         }
         *quota = quota.less(tokens);
         self.spent += tokens;
-        self.sections.entry(spot.section).or_default().push(PageLine { spot: spot.clone(), text });
+        self.write(spot.clone(), text);
         true
     }
 
@@ -175,6 +179,11 @@ impl<'m> SummaryPage<'m> {
     /// Adds a line whose room was set aside.
     pub(super) fn put(&mut self, spot: Spot, text: &str) {
         let text = self.shown(spot.section, text);
+        self.write(spot, text);
+    }
+
+    fn write(&mut self, spot: Spot, text: String) {
+        self.taken.insert((spot.section, spot.order));
         self.sections.entry(spot.section).or_default().push(PageLine { spot, text });
     }
 

@@ -5,15 +5,13 @@ use super::action::{self, ActionLine};
 use super::answer::asks_person;
 use super::dialogue::{Dialogue, spoken};
 use super::own::OwnSummary;
+use super::quoted_line::LineTraits;
 use super::statement::{Finding, meaning_of, sentences_in};
 use super::table::{FactPlace, FactTable};
 use crate::digest::MessageDigest;
-use crate::facts::{
-    Class, FactHash, Passage, PassageFacts, RuleReach, Secrets, Sighting, Voice, passages, rules, scan,
-    unfold,
-};
+use crate::facts::{Class, Passage, PassageFacts, RuleReach, Secrets, Sighting, Voice, rules, unfold};
 use crate::ledger::Ledger;
-use crate::{Author, EntryId, Material, Message, Role, fence};
+use crate::{Author, EntryId, Material, Message, Original, Role, fence};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,6 +37,8 @@ pub(super) struct DocLine {
     pub first: u32,
     /// How many.
     pub count: u32,
+    /// What it tells by itself.
+    pub traits: LineTraits,
 }
 
 /// Something a person or the model said that is kept as a sentence.
@@ -156,23 +156,23 @@ impl Reading {
 
     /// Every message in its order, by whether it leaves view, stays, or stays cut.
     fn take_all(&mut self, leaving: &[(EntryId, Arc<MessageDigest>)], material: &Material<'_>) {
-        let mut all: BTreeMap<EntryId, (Option<&MessageDigest>, Option<&Message>)> = BTreeMap::new();
+        let mut all: BTreeMap<EntryId, (Option<&MessageDigest>, Option<&Original>)> = BTreeMap::new();
         leaving.iter().for_each(|(id, digest)| all.entry(*id).or_default().0 = Some(digest));
-        material.visible.iter().for_each(|(id, message)| all.entry(*id).or_default().1 = Some(message));
+        material.visible.iter().for_each(|shown| all.entry(shown.0).or_default().1 = Some(shown));
         for (id, (original, shown)) in all {
-            let message = original.map(MessageDigest::message).or(shown);
+            let message = original.map(MessageDigest::message).or(shown.map(|(_, message)| &**message));
             message.into_iter().for_each(|message| self.ledger.update(id, message));
             match (original, shown) {
-                (Some(original), Some(shown)) => self.leave_part(id, original, shown),
+                (Some(original), Some((_, shown))) => self.leave_part(id, original, shown),
                 (Some(original), None) => self.leave(id, original),
-                (None, Some(shown)) => self.stay(shown),
+                (None, Some(shown)) => self.stay(&material.digests.digest(shown)),
                 (None, None) => {}
             }
         }
     }
 
     /// A message that stays in view cut: what was cut out of it is quoted, what is shown need not be.
-    fn leave_part(&mut self, id: EntryId, original: &MessageDigest, shown: &Message) {
+    fn leave_part(&mut self, id: EntryId, original: &MessageDigest, shown: &Arc<Message>) {
         for passage in original.passages() {
             self.take(Some(id), passage);
         }
@@ -182,7 +182,8 @@ impl Reading {
             let hidden = rules(&said).into_iter().filter(|rule| !in_view.contains(rule.text));
             hidden.for_each(|rule| self.obey(Some(id), rule.text, rule.reach));
         }
-        self.stay(shown);
+        // The digest that is kept for it is that of the whole message.
+        self.stay(&MessageDigest::new(shown.clone()));
     }
 
     /// A message that leaves view.
@@ -240,19 +241,19 @@ impl Reading {
     }
 
     /// A message that stays in view: what it shows need not be said again.
-    fn stay(&mut self, message: &Message) {
-        for passage in passages(message) {
+    fn stay(&mut self, digest: &MessageDigest) {
+        for passage in digest.shown_passages() {
             self.clock += passage.text.len() as u64;
             let clock = self.clock;
             let is_action = passage.voice == Voice::Called;
             // Thinking may be left out where its message is shown.
             let is_visible = passage.voice != Voice::Thought;
-            scan(&passage, |Sighting { mention, .. }| {
+            for (Sighting { mention, .. }, hash) in passage.sightings() {
                 let place = FactPlace { clock, is_action, is_person: false, is_model: false, is_visible };
-                self.table.see(mention, FactHash::of(mention), place);
-            });
+                self.table.see(mention, hash, place);
+            }
         }
-        self.dialogue.stay(message);
+        self.dialogue.stay(digest.message());
     }
 
     fn take(&mut self, id: Option<EntryId>, passage: &PassageFacts) {
@@ -274,6 +275,7 @@ impl Reading {
         let is_quoted =
             !passage.tool.as_deref().is_some_and(|tool| action::keeps_todos(tool) || asks_person(tool));
         let (mut at, mut facts) = (None::<(u32, u32)>, Vec::new());
+        let first = self.lines.len();
         for (Sighting { mention, line }, hash) in clean.sightings() {
             // Small numbers stand everywhere and say little, unless a person said them.
             let is_trivial = mention.class == Class::Number && mention.value.len() < 3 && !place.is_person;
@@ -286,12 +288,17 @@ impl Reading {
             }
             let piece = piece_around(text, line, mention.value);
             if at.is_some_and(|at| at != piece) {
-                close_line(&mut self.lines, &mut self.line_facts, doc, at, &mut facts);
+                self.close_line(doc, at, &mut facts);
             }
             at = Some(piece);
             facts.push(fact);
         }
-        close_line(&mut self.lines, &mut self.line_facts, doc, at, &mut facts);
+        self.close_line(doc, at, &mut facts);
+        let new = &mut self.lines[first..];
+        let spans = new.iter().map(|line| (line.start, line.end));
+        let traits =
+            clean.line_traits(|| spans.map(|(start, end)| LineTraits::of(text, start, end)).collect());
+        new.iter_mut().zip(traits).for_each(|(line, traits)| line.traits = *traits);
         let text = text.clone();
         self.docs.push(Doc { id, text });
     }
@@ -302,6 +309,16 @@ impl Reading {
         let is_same = matches!(text, Cow::Borrowed(_)) && text.len() == passage.text.len();
         let PassageFacts { voice, author, .. } = *passage;
         (!is_same).then(|| PassageFacts::of(&Passage { voice, author, tool: None, text }))
+    }
+
+    /// Takes down a line of this passage with its facts.
+    fn close_line(&mut self, doc: u32, span: Option<(u32, u32)>, facts: &mut Vec<u32>) {
+        let Some((start, end)) = span else { return };
+        facts.sort_unstable();
+        facts.dedup();
+        let (first, count) = (self.line_facts.len() as u32, facts.len() as u32);
+        self.lines.push(DocLine { doc, start, end, first, count, traits: LineTraits::default() });
+        self.line_facts.append(facts);
     }
 
     fn obey(&mut self, source: Option<EntryId>, text: &str, reach: RuleReach) {
@@ -345,18 +362,4 @@ fn boundary_after(line: &str, at: usize) -> usize {
     let at = line.ceil_char_boundary(at);
     let ceiling = line.floor_char_boundary((at + REACH_BYTES).min(line.len())).max(at);
     line[at..ceiling].find(' ').map_or(at, |step| at + step)
-}
-
-fn close_line(
-    lines: &mut Vec<DocLine>,
-    all: &mut Vec<u32>,
-    doc: u32,
-    span: Option<(u32, u32)>,
-    facts: &mut Vec<u32>,
-) {
-    let Some((start, end)) = span else { return };
-    facts.sort_unstable();
-    facts.dedup();
-    lines.push(DocLine { doc, start, end, first: all.len() as u32, count: facts.len() as u32 });
-    all.append(facts);
 }

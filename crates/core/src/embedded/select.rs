@@ -8,14 +8,12 @@ use super::files::REMARK;
 use super::lines_by_word::LinesByWord;
 use super::link::is_linking;
 use super::page::{Section, Spot, SummaryPage};
+use super::quoted_line::{JoinedLine, cost};
 use super::reading::{Doc, Reading};
 use super::weight::{TUNING, chance};
 use crate::facts::{Class, Mention, scan_line, scan_pairs};
 use crate::{EntryId, Tokens};
 use std::collections::{BTreeMap, HashMap, HashSet};
-
-/// A line without words of its own is shown with the one before it, up to this many bytes.
-const JOINED_BYTES_MAX: usize = 220;
 
 /// How far the guessed costs may overshoot.
 const GUESS_SLACK: f64 = 1.5;
@@ -140,11 +138,8 @@ fn pieces(reading: &Reading, focus: Option<&str>, listed: &HashSet<String>) -> V
             continue;
         }
         seen.insert(text, all.len());
-        let is_linking = is_linking(text);
-        all.push(line_piece(reading, at, is_linking, focus));
-        if !is_linking {
-            all.extend(joined_piece(reading, at));
-        }
+        all.push(line_piece(reading, at, focus));
+        all.extend(line.traits.joined.map(|joined| joined_piece(reading, at, joined)));
     }
     let count = reading.actions.len() as f64;
     // Of what was done several times, the newest.
@@ -159,13 +154,13 @@ fn pieces(reading: &Reading, focus: Option<&str>, listed: &HashSet<String>) -> V
     all
 }
 
-fn line_piece(reading: &Reading, at: usize, is_linking: bool, focus: Option<&str>) -> Candidate<Addition> {
+fn line_piece(reading: &Reading, at: usize, focus: Option<&str>) -> Candidate<Addition> {
     let line = &reading.lines[at];
     let text = line_text(&reading.docs[line.doc as usize], line.start, line.end);
     // What the person asked to dwell on outweighs any single fact.
     let bonus = if is_about(text, focus) { 1.0 } else { 0.0 };
-    let facts = line_facts(reading, at, is_linking);
-    Candidate { of: Addition::Line(at), bonus, cost: cost(text) + TUNING.pointer, facts }
+    let facts = line_facts(reading, at, line.traits.is_linking);
+    Candidate { of: Addition::Line(at), bonus, cost: line.traits.cost + TUNING.pointer, facts }
 }
 
 fn line_facts(reading: &Reading, at: usize, is_linking: bool) -> Vec<u32> {
@@ -178,23 +173,10 @@ fn line_facts(reading: &Reading, at: usize, is_linking: bool) -> Vec<u32> {
     all
 }
 
-fn joined_piece(reading: &Reading, at: usize) -> Option<Candidate<Addition>> {
-    let line = &reading.lines[at];
-    let doc = &reading.docs[line.doc as usize];
-    let before = doc.text[..line.start as usize].trim_end();
-    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    let is_short = line.end as usize - start <= JOINED_BYTES_MAX;
-    let text = &doc.text[start..line.end as usize];
-    if before.is_empty() || !is_short || !is_linking(text) {
-        return None;
-    }
-    let of = Addition::Joined { line: at, start: start as u32 };
-    Some(Candidate {
-        of,
-        bonus: 0.0,
-        cost: cost(text) + TUNING.pointer,
-        facts: line_facts(reading, at, true),
-    })
+fn joined_piece(reading: &Reading, at: usize, joined: JoinedLine) -> Candidate<Addition> {
+    let JoinedLine { start, cost } = joined;
+    let (of, facts) = (Addition::Joined { line: at, start }, line_facts(reading, at, true));
+    Candidate { of, bonus: 0.0, cost: cost + TUNING.pointer, facts }
 }
 
 /// `recency` runs from 0 for the oldest to 1 for the newest action.
@@ -223,25 +205,6 @@ fn is_about(text: &str, focus: Option<&str>) -> bool {
 
 fn line_text(doc: &Doc, start: u32, end: u32) -> &str {
     doc.text[start as usize..end as usize].trim()
-}
-
-/// About how many tokens a text takes, without asking: runs of letters by four, signs by one.
-fn cost(text: &str) -> f64 {
-    let (mut tokens, mut run) = (0.0, 0_u32);
-    for c in text.chars() {
-        if c.is_ascii_alphanumeric() {
-            run += 1;
-            continue;
-        }
-        tokens += (f64::from(run) / 4.5).ceil();
-        run = 0;
-        tokens += match c {
-            ' ' => 0.0,
-            c if c.is_ascii() => 0.7,
-            _ => 0.8,
-        };
-    }
-    tokens + (f64::from(run) / 4.5).ceil() + 1.0
 }
 
 /// Lines that were taken, by entry and place, so that each entry is named once, before its first line.

@@ -2,6 +2,7 @@
 
 use super::{FactHash, Mention, Passage, Sighting, Voice, scan, tells_of_an_end};
 use crate::Author;
+use crate::embedded::LineTraits;
 use crate::facts::Class;
 use std::sync::{Arc, OnceLock};
 
@@ -18,6 +19,7 @@ pub(crate) struct PassageFacts {
     pub text: Arc<str>,
     facts: Vec<FactSpan>,
     tells_of_an_end: OnceLock<bool>,
+    line_traits: OnceLock<Box<[LineTraits]>>,
 }
 
 /// A fact, by where it stands in its passage.
@@ -56,6 +58,7 @@ impl PassageFacts {
             text: text.into(),
             facts,
             tells_of_an_end: OnceLock::new(),
+            line_traits: OnceLock::new(),
         }
     }
 
@@ -66,6 +69,11 @@ impl PassageFacts {
             let mention = Mention { class: fact.class, key: piece(fact.key), value: piece(fact.value) };
             (Sighting { mention, line: piece(fact.line) }, fact.hash)
         })
+    }
+
+    /// What its lines with facts tell by themselves, in their order; looked for when first asked for.
+    pub(crate) fn line_traits(&self, look: impl FnOnce() -> Box<[LineTraits]>) -> &[LineTraits] {
+        self.line_traits.get_or_init(look)
     }
 
     /// Whether it says that something has come to its end.

@@ -125,6 +125,12 @@ impl Ledger {
         }
     }
 
+    /// As a record keeps it and a store gives it back: without what finding files and going on need. Each record of a
+    /// session would hold a copy of it otherwise.
+    pub(crate) fn recorded(self) -> Self {
+        Self { pending: HashMap::new(), index: PathIndex::default(), ..self }
+    }
+
     /// Items of the todo list that are not done.
     pub fn open_todos(&self) -> impl Iterator<Item = &Todo> {
         self.todos.iter().filter(|todo| todo.state.is_open())

@@ -202,7 +202,7 @@ impl<'a> EmbeddedQuestion<'a> {
             summary: Some(summary.text.clone()),
             statements: statement_source::locate(&summary.text, written.statements.iter().chain(&repairs)),
             summary_tokens: plan.job.budget.scale.theirs(summary.tokens),
-            ledger: written.ledger,
+            ledger: written.ledger.recorded(),
             loss,
             short: written.short,
             summarizer: Some(written.by.to_owned()),
@@ -244,7 +244,7 @@ impl<'a> EmbeddedQuestion<'a> {
     /// Frames the text, compares it with what it replaces, and puts back what matters and is missing.
     fn check(&self, written: &CandidateSummary<'_>) -> (FramedSummary, verify::LossReport, Vec<SourcedText>) {
         let material = self.material();
-        let mut found = self.compare(&written.text);
+        let mut found = self.compare(&written.text, &written.ledger);
         let repairs = match self.plan.job.policy.rebuild.verify {
             Verify::Repair => {
                 let room = written.room.less(self.plan.job.measure.text(&written.text));
@@ -257,15 +257,15 @@ impl<'a> EmbeddedQuestion<'a> {
         (self.plan.frame(&text, written.by, &self.folded), found.report, repairs)
     }
 
-    /// How many facts of what goes stand in the new context with this text.
-    pub(super) fn facts_in(&self, text: &str) -> u64 {
-        self.compare(text).report.kept
+    /// How many facts of what goes, whose ledger is this one, stand in the new context with this text.
+    pub(super) fn facts_in(&self, text: &str, ledger: &Ledger) -> u64 {
+        self.compare(text, ledger).report.kept
     }
 
-    fn compare(&self, text: &str) -> verify::Verification {
+    fn compare(&self, text: &str, ledger: &Ledger) -> verify::Verification {
         let material = self.material();
         let shown = format!("{text}\n{}{}", self.folded, self.sources.visible_text());
-        verify::verify(&material, &shown, material.addressable)
+        verify::verify(&material, ledger, &shown, material.addressable)
     }
 
     /// What a person should know of how the summary was made.

@@ -372,7 +372,8 @@ impl<'a> ModelQuestion<'a> {
     /// Refuses a summary that holds less than half of the facts which the machine alone would have kept in its room.
     fn check_facts(&self, text: &str) -> Result<(), NoSummary> {
         let alone = embedded::summarize(&self.ask.material(), self.ask.budget()).text;
-        let (held, could) = (self.ask.facts_in(text), self.ask.facts_in(&alone));
+        let facts_in = |text: &str| self.ask.facts_in(text, &self.ledger);
+        let (held, could) = (facts_in(text), facts_in(&alone));
         if held * 2 >= could {
             return Ok(());
         }

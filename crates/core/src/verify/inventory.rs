@@ -2,7 +2,6 @@
 //! newer one has replaced. Looking them up in the new context is `visible_text`'s.
 
 use super::words::places;
-use crate::embedded;
 use crate::facts::{Class, Fact, FactHash, FactIndex, Mention, PassageFacts, Sighting};
 use crate::ledger::Ledger;
 use crate::{Author, EntryId, Material, Message};
@@ -27,6 +26,8 @@ pub(super) struct Inventory {
     live: HashSet<Box<str>>,
     /// Facts whose value a message in view has replaced.
     outdated: HashSet<usize>,
+    /// The line of the newest fact: those of one line share it.
+    line: Arc<str>,
 }
 
 /// Whether a mention is of this fact: by its value, or by its key where the newest value counts.
@@ -39,8 +40,8 @@ fn is_of(fact: &Fact, mention: Mention<'_>) -> bool {
 }
 
 impl Inventory {
-    /// Takes stock of the material.
-    pub(super) fn of(material: &Material<'_>) -> Self {
+    /// Takes stock of the material, whose ledger is this one.
+    pub(super) fn of(material: &Material<'_>, ledger: &Ledger) -> Self {
         let mut inventory = Self::default();
         let superseded: HashSet<EntryId> = material.superseded.iter().map(|(id, _)| *id).collect();
         for original in material.superseded {
@@ -63,7 +64,7 @@ impl Inventory {
             }
         }
         inventory.drop_outdated();
-        inventory.take_ledger(&embedded::ledger(material), &superseded);
+        inventory.take_ledger(ledger, &superseded);
         inventory.close_questions();
         let live = std::mem::take(&mut inventory.live);
         inventory.facts.retain(|fact| fact.class != Class::LiveWork || live.contains(&*fact.value));
@@ -125,15 +126,18 @@ impl Inventory {
         if mention.class == Class::LiveWork && self.live.len() < LIVE_MAX {
             self.live.insert(mention.value.into());
         }
-        let Self { facts, places, .. } = self;
+        let Self { facts, places, line: newest, .. } = self;
         let place = places.find_or_add(hash.subject, facts.len(), |place| is_of(&facts[place], mention));
-        let fact = || {
+        let mut fact = || {
             let cut = line.char_indices().nth(LINE_CHARS_MAX).map_or(line.len(), |(at, _)| at);
+            if **newest != line[..cut] {
+                *newest = line[..cut].into();
+            }
             let (key, value) = (mention.key.into(), mention.value.into());
-            Fact { class: mention.class, key, value, source: id, line: line[..cut].into(), author }
+            Fact { class: mention.class, key, value, source: id, line: newest.clone(), author }
         };
-        match self.facts.get_mut(place) {
-            None => self.facts.push(fact()),
+        match facts.get_mut(place) {
+            None => facts.push(fact()),
             Some(known) if known.value.as_ref() != mention.value => *known = fact(),
             Some(known) => known.source = id,
         }

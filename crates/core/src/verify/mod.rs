@@ -11,6 +11,7 @@ mod words;
 pub use repair::repair;
 
 use crate::facts::{Class, Fact, Tier};
+use crate::ledger::Ledger;
 use crate::{EntryId, Material};
 use inventory::Inventory;
 use serde::{Deserialize, Serialize};
@@ -79,9 +80,14 @@ enum FactFate {
 
 /// Compares the superseded range with the text of the whole new context, summary included.
 ///
-/// A pointer counts where `resolvable` says that it leads to its original.
-pub fn verify(material: &Material<'_>, shown_text: &str, resolvable: &[EntryId]) -> Verification {
-    let inventory = Inventory::of(material);
+/// `ledger` is that of the material. A pointer counts where `resolvable`, oldest first, says that it leads to its original.
+pub fn verify(
+    material: &Material<'_>,
+    ledger: &Ledger,
+    shown_text: &str,
+    resolvable: &[EntryId],
+) -> Verification {
+    let inventory = Inventory::of(material, ledger);
     let flat = flat(shown_text);
     let (shown, pointers) = (VisibleText::of(shown_text, &flat), pointers(shown_text, resolvable));
     let mut found = Verification::default();

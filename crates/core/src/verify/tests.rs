@@ -4,7 +4,7 @@ use super::{LossReport, repair, verify};
 use crate::facts::Class;
 use crate::{
     Author, Block, Call, DigestCache, EntryId, Image, Material, Measure, Message, Original, ResultPart, Role,
-    Tokens, ToolResult,
+    Tokens, ToolResult, embedded,
 };
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ fn check_parts(
         measure: &Words,
         digests: &DigestCache::default(),
     };
-    let mut found = verify(&material, shown, &addressable);
+    let mut found = verify(&material, &embedded::ledger(&material), shown, &addressable);
     let lines = repair(&material, &mut found, Tokens(budget));
     (found.report, lines.into_iter().map(|line| line.text).collect())
 }

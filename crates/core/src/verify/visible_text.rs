@@ -103,9 +103,8 @@ fn is_beside(line: &str, at: usize, path: &str, operation: &str) -> bool {
 
 /// Entries that pointers in the text lead to.
 pub(super) fn pointers(shown: &str, resolvable: &[EntryId]) -> HashSet<EntryId> {
-    let resolvable: HashSet<EntryId> = resolvable.iter().copied().collect();
     let words = shown.split(|c: char| !c.is_ascii_alphanumeric());
-    words.filter_map(|word| word.parse().ok()).filter(|id| resolvable.contains(id)).collect()
+    words.filter_map(EntryId::of_pointer).filter(|id| resolvable.binary_search(id).is_ok()).collect()
 }
 
 /// The text with every run of white space one space.

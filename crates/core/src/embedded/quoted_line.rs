@@ -1,0 +1,67 @@
+//! What a line of a passage tells by itself when it might be quoted: whether it speaks of its facts, and about what it
+//! takes. A line never changes, so this is found once with the digest of its message; which lines are quoted is `select`'s.
+
+use super::link::is_linking;
+
+/// A line without words of its own is shown with the one before it, up to this many bytes.
+const JOINED_BYTES_MAX: usize = 220;
+
+/// What a line tells by itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LineTraits {
+    /// Whether ordinary words stand in it beside its facts.
+    pub is_linking: bool,
+    /// About how many tokens it takes.
+    pub cost: f64,
+    /// With the line before it, where that makes it speak.
+    pub joined: Option<JoinedLine>,
+}
+
+/// A line with the one before it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct JoinedLine {
+    /// Where the one before it begins.
+    pub start: u32,
+    /// About how many tokens both take.
+    pub cost: f64,
+}
+
+impl LineTraits {
+    /// Those of the line from `start` to `end` of a text.
+    pub(super) fn of(text: &str, start: u32, end: u32) -> Self {
+        let line = text[start as usize..end as usize].trim();
+        let is_linking = is_linking(line);
+        let joined = if is_linking { None } else { JoinedLine::of(text, start, end) };
+        Self { is_linking, cost: cost(line), joined }
+    }
+}
+
+impl JoinedLine {
+    fn of(text: &str, start: u32, end: u32) -> Option<Self> {
+        let before = text[..start as usize].trim_end();
+        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let is_short = end as usize - start <= JOINED_BYTES_MAX;
+        let both = &text[start..end as usize];
+        let speaks = !before.is_empty() && is_short && is_linking(both);
+        speaks.then(|| Self { start: start as u32, cost: cost(both) })
+    }
+}
+
+/// About how many tokens a text takes, without asking: runs of letters by four, signs by one.
+pub(super) fn cost(text: &str) -> f64 {
+    let (mut tokens, mut run) = (0.0, 0_u32);
+    for c in text.chars() {
+        if c.is_ascii_alphanumeric() {
+            run += 1;
+            continue;
+        }
+        tokens += (f64::from(run) / 4.5).ceil();
+        run = 0;
+        tokens += match c {
+            ' ' => 0.0,
+            c if c.is_ascii() => 0.7,
+            _ => 0.8,
+        };
+    }
+    tokens + (f64::from(run) / 4.5).ceil() + 1.0
+}
