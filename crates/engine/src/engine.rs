@@ -7,6 +7,7 @@ mod backgrounds;
 mod commit;
 mod deferral;
 mod hand_over;
+mod keeping;
 mod originals;
 mod tree;
 
@@ -24,7 +25,7 @@ use crate::store::{
     ChainHash, CommitBatch, Durability, EventPosition, MessageLocation, SearchHit, SearchQuery, SessionAbout,
     SessionId, Store, StoredEvent, TenantId,
 };
-use epitome_core::{Entry, EntryId, Judgement, Log, Mark, Message, Record, Tokens, Trigger};
+use epitome_core::{Entry, EntryId, Judgement, KeptBodies, Log, Mark, Message, Record, Tokens, Trigger};
 use epitome_tokens::Usage;
 use futures_util::lock::Mutex as AsyncMutex;
 use std::collections::{HashMap, HashSet};
@@ -46,6 +47,7 @@ pub struct Engine {
     fresh: Mutex<HashMap<SessionId, TenantId>>,
     /// Sessions that others were asked for.
     asked_for: Mutex<HashSet<SessionId>>,
+    kept: KeptBodies,
 }
 
 impl std::fmt::Debug for Engine {
@@ -109,6 +111,7 @@ impl Engine {
             defers: false,
             fresh: Mutex::default(),
             asked_for: Mutex::default(),
+            kept: KeptBodies::All,
         }
     }
 
@@ -463,6 +466,9 @@ impl Engine {
 
     /// What was said in a message, in view or not.
     pub async fn recall(&self, session: SessionId, id: EntryId) -> Result<Arc<Message>, EngineError> {
+        if let Some(held) = self.live_tree(session).and_then(|tree| tree.archive.held(id)) {
+            return Ok(held);
+        }
         self.flush(session).await?;
         let found = self.store.originals(session, &[id]).await?;
         found.into_iter().next().ok_or(EngineError::NoEntry(id))
@@ -533,8 +539,11 @@ impl Engine {
         let committed = tree.commit(&*self.store, &mut session, &mut step, time_ms).await;
         self.forget_unless_stored(checkout.session, committed).await?;
         tree.put_back(&session);
-        if step.record.as_ref().is_some_and(|record| record.outcome.is_rebuilt()) {
+        let is_rebuilt = step.record.as_ref().is_some_and(|record| record.outcome.is_rebuilt());
+        if tree.was_supplied() || is_rebuilt {
             tree.let_superseded_go(&session);
+        }
+        if is_rebuilt {
             self.keep_live(tree, &session).await;
         }
         failed.map_or(Ok(PreparedSession { step, session }), Err)
@@ -600,7 +609,7 @@ impl Engine {
                 return Err(error.into());
             }
         };
-        let tree = Arc::new(SessionTree::new(lease, opened, self.defers));
+        let tree = Arc::new(SessionTree::new(lease, opened, self.defers, self.kept));
         self.live.lock().unwrap_or_else(PoisonError::into_inner).insert(session, tree.clone());
         Ok(tree)
     }

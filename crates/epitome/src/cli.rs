@@ -18,8 +18,8 @@ pub use replay::ReplayArgs;
 pub use serve::ServeArgs;
 pub use sessions::{SessionSort, SessionsArgs};
 pub use stored::{
-    AuditArgs, CostArgs, CostKey, DoctorArgs, ExpireArgs, ExportArgs, FlagArgs, FlagName, HistoryArgs,
-    ImportArgs, RedoArgs, RollbackArgs, SearchArgs, ShowArgs, StoreArgs, StoredArgs, TreeArgs,
+    AuditArgs, CostArgs, CostKey, DoctorArgs, ExpireArgs, ExpireLimits, ExportArgs, FlagArgs, FlagName,
+    HistoryArgs, ImportArgs, RedoArgs, RollbackArgs, SearchArgs, ShowArgs, StoreArgs, StoredArgs, TreeArgs,
 };
 
 use clap::{Args, Parser, Subcommand};

@@ -168,12 +168,28 @@ impl OpenStore {
         if !self.listed(session)?.is_held {
             return Ok(());
         }
-        self.wait(self.store.want(session))?;
+        self.ask_for_all(&[session])
+    }
+
+    /// The same for several that are held, in one time.
+    pub fn ask_for_all(&self, sessions: &[SessionId]) -> Result<()> {
+        for &session in sessions {
+            self.wait(self.store.want(session))?;
+        }
         let until = Instant::now() + HOLDER_TIME;
-        while self.listed(session)?.is_held && Instant::now() < until {
+        while self.is_any_held(sessions)? && Instant::now() < until {
             thread::sleep(HOLDER_PAUSE);
         }
-        self.wait(self.store.want_no_more(session))
+        sessions.iter().try_for_each(|&session| self.wait(self.store.want_no_more(session)))
+    }
+
+    fn is_any_held(&self, sessions: &[SessionId]) -> Result<bool> {
+        for &session in sessions {
+            if self.listed(session)?.is_held {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// All sessions, the one changed last first.

@@ -129,7 +129,13 @@ pub(crate) async fn foresee(state: &Arc<ServerState>, request: &Arc<Request>) ->
         let (state, request) = (state.clone(), request.clone());
         async move || {
             let walk = Walk { state: &state, request: &request, client: &client };
-            walk.foresee().await
+            match walk.foresee().await {
+                Err(WalkError::Engine(EngineError::Store(StoreError::NotKept { session, ids }))) => {
+                    walk.supply(session, &ids).await?;
+                    walk.foresee().await
+                }
+                foreseen => foreseen,
+            }
         }
     };
     // What goes wrong here goes wrong when the request is sent, and is told then.
@@ -206,9 +212,36 @@ impl Walk<'_> {
                 Err(WalkError::Leaving(_)) if Instant::now() < until => {
                     tokio::time::sleep(OTHERS_PAUSE).await;
                 }
+                Err(WalkError::Engine(EngineError::Store(StoreError::NotKept { session, ids })))
+                    if Instant::now() < until =>
+                {
+                    self.supply(session, &ids).await?;
+                }
                 ended => return ended,
             }
         }
+    }
+
+    /// Gives a session texts of this request that its store leaves to the client.
+    async fn supply(&self, session: SessionId, ids: &[EntryId]) -> Result<(), WalkError> {
+        let said = self.read(0)?;
+        let find = |book: &mut Book| -> Option<Vec<(EntryId, Message)>> {
+            let one = |id: &EntryId| {
+                let meant = book.origins.get(id)?;
+                let first = said.partition_point(|(origin, _)| origin.element < meant.element);
+                let mut there =
+                    said[first..].iter().take_while(|(origin, _)| origin.element == meant.element);
+                Some((*id, there.find(|(origin, _)| origin.part == meant.part)?.1.clone()))
+            };
+            ids.iter().map(one).collect()
+        };
+        let found = self.state.books.with(session, find).flatten();
+        // What the request does not say was said on another branch, or by nobody who says it again.
+        let found = found.ok_or_else(|| {
+            let ids = ids.to_vec();
+            EngineError::from(StoreError::NotKept { session, ids })
+        })?;
+        Ok(self.state.engine.supply(session, found).await?)
     }
 
     async fn run(&self, attempt: Attempt) -> Result<Option<PreparedRequest>, WalkError> {

@@ -9,9 +9,10 @@ use crate::error::EngineError;
 use crate::event::Event;
 use crate::session::{AppendedEntry, Session, Step};
 use crate::store::{ChainHash, CommitBatch, Durability, Lease, SessionId, Store, StoredSession};
-use epitome_core::{Entry, EntryId, Item, Log, MemoryArchive, Role, SizeTable};
+use epitome_core::{Entry, EntryId, Item, KeptBodies, Log, MemoryArchive, Role, SizeTable};
 use futures_util::lock::{Mutex as AsyncMutex, MutexGuard as AsyncGuard, OwnedMutexGuard};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,6 +22,10 @@ pub(super) struct SessionTree {
     pub(super) lease: Lease,
     /// Whether what need only outlive this process is put off.
     pub(super) defers: bool,
+    /// Which texts that are said again are stored.
+    pub(super) kept: KeptBodies,
+    /// Whether somebody gave texts that the store does not keep, since the last act ended.
+    is_supplied: AtomicBool,
     /// Originals of what is in view on some path.
     pub(super) archive: Arc<MemoryArchive>,
     state: Mutex<TreeState>,
@@ -75,7 +80,7 @@ const HOLD_TIME: Duration = Duration::from_millis(50);
 const PATHS_MAX: usize = 8;
 
 impl SessionTree {
-    pub(super) fn new(lease: Lease, opened: StoredSession, defers: bool) -> Self {
+    pub(super) fn new(lease: Lease, opened: StoredSession, defers: bool, kept: KeptBodies) -> Self {
         let StoredSession { log, leaf, live_leaf, sizes, about: _, originals } = opened;
         let sizes = sizes.into_iter().collect();
         let (hashes, paths) = (HashMap::new(), Vec::new());
@@ -84,6 +89,8 @@ impl SessionTree {
             id: lease.session,
             lease,
             defers,
+            kept,
+            is_supplied: AtomicBool::new(false),
             archive: originals.map(MemoryArchive::in_front_of).map(Arc::new).unwrap_or_default(),
             state: Mutex::new(state),
             held_at: Mutex::new(Instant::now()),
@@ -113,6 +120,15 @@ impl SessionTree {
 
     pub(super) fn note_held(&self) {
         *self.held_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    pub(super) fn note_supplied(&self) {
+        self.is_supplied.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether texts were given since this was last asked: what is not in view of them is let go.
+    pub(super) fn was_supplied(&self) -> bool {
+        self.is_supplied.swap(false, Ordering::Relaxed)
     }
 
     pub(super) fn leaf(&self) -> Option<EntryId> {
@@ -162,6 +178,7 @@ impl SessionTree {
         let _in_order = self.commits.lock().await;
         let HashedMessages { messages, about, is_repeated, time_ms } = arrival;
         let durability = if is_repeated { Durability::System } else { Durability::Disk };
+        let is_kept = !is_repeated || self.kept == KeptBodies::All;
         let mut batch = CommitBatch { about, durability, time_ms, ..CommitBatch::default() };
         let (mut ids, mut at) = (Vec::new(), parent);
         let expected = {
@@ -178,7 +195,7 @@ impl SessionTree {
                 let message = Arc::new(message);
                 self.archive.put_shared(id, message.clone());
                 batch.entries.push(AppendedEntry { id, parent: at, entry });
-                batch.messages.push((id, message));
+                batch.messages.extend(is_kept.then_some((id, message)));
                 if let Some(hash) = hash {
                     state.hashes.insert(hash, id);
                     batch.hashes.push((hash, id));

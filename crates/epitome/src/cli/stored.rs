@@ -245,9 +245,9 @@ pub struct CostArgs {
 }
 
 #[derive(Args, Debug)]
-#[group(id = "limit", required = true, multiple = true)]
 pub struct ExpireLimits {
-    /// Sessions that nothing was added to for this long, such as 90d or 12h
+    /// Sessions that nothing was added to for this long, such as 90d or 12h; without this and --larger-than, what
+    /// `store.expire_after` and `store.size_max` say
     #[arg(long, value_name = "TIME", value_parser = super::span::parse_span)]
     pub older_than: Option<u64>,
     /// The oldest sessions, until the rest takes no more than this, such as 2GB or 500MB

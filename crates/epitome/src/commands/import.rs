@@ -6,9 +6,9 @@ use crate::cli::ImportArgs;
 use crate::output::{self, Page};
 use crate::store_place::OpenStore;
 use crate::transcript_file::TranscriptFile;
-use crate::{columns, draw, hint, input, progress};
-use anyhow::{Context as _, Result};
-use epitome_core::{Archive as _, Author, Entry, EntryId, Role};
+use crate::{columns, draw, hint, input, progress, settings};
+use anyhow::{Context as _, Result, bail};
+use epitome_core::{Archive as _, Author, Entry, EntryId, KeptBodies, Role};
 use epitome_engine::AppendedEntry;
 use epitome_engine::store::{
     ChainHash, CommitBatch, SessionAbout, SessionId, SessionOrigin, StoreError, TenantId,
@@ -47,6 +47,11 @@ enum ImportOutcome {
 
 /// Imports each conversation of each file.
 pub fn run(args: &ImportArgs) -> Result<()> {
+    if settings::of_store()?.keep == KeptBodies::None {
+        bail!(
+            "`store.keep` is `none`, and nobody says a file again: nothing of it would be kept; set `store.keep` to `superseded` or `all` to import files"
+        );
+    }
     let files = input::expand(&input::or_stdin(&args.files)?)?;
     let open = args.store.open_or_make()?;
     let mut lines = Vec::new();

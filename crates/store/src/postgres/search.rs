@@ -79,8 +79,17 @@ async fn pending(client: &Client, tenant: Option<i64>, query: &SearchQuery) -> R
     rows.iter().map(one).collect()
 }
 
-/// Indexes some entries of a session. Where another replica does the same, the first of them has done it.
+/// Indexes some entries of a session. Where another replica does the same, the first of them has done it. The session is locked
+/// before its entries are read: a text that comes later to one of them is looked for anew, and not gone past.
 async fn index(client: &Client, pending: &Pending) -> Result<(), Failure> {
+    client.batch_execute("BEGIN").await?;
+    client.execute(wide::LOCK_SESSION, &[&pending.tenant, &pending.session]).await?;
+    let indexed = index_locked(client, pending).await;
+    client.batch_execute(if indexed.is_ok() { "COMMIT" } else { "ROLLBACK" }).await?;
+    indexed
+}
+
+async fn index_locked(client: &Client, pending: &Pending) -> Result<(), Failure> {
     let Pending { tenant, session, from, to } = pending;
     let sql = client.prepare_cached(wide::UNINDEXED).await?;
     let (mut entries, mut times, mut parts) =

@@ -7,7 +7,8 @@ use epitome_engine::store::{FaultKind, StoreError, StoreFault};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 /// What each version changed, oldest first. What stands here was released: later changes are new migrations.
-const MIGRATIONS: &[&str] = &[include_str!("../../schema/sqlite/0001.sql")];
+const MIGRATIONS: &[&str] =
+    &[include_str!("../../schema/sqlite/0001.sql"), include_str!("../../schema/sqlite/0002.sql")];
 
 /// Brings a file's tables to this version; its secret.
 pub(super) fn migrate(connection: &mut Connection) -> Result<Secret, StoreError> {

@@ -122,6 +122,27 @@ fn matching(wanted: &WantedTerms) -> String {
     all.join(" AND ")
 }
 
+/// Takes a session's entries from one on out of the index, to be indexed once more.
+pub(super) fn look_anew(
+    connection: &Connection,
+    tenant: i64,
+    session: i64,
+    from: EntryId,
+) -> Result<(), StoreError> {
+    for statement in [
+        "DELETE FROM terms WHERE rowid IN (
+             SELECT place FROM indexed WHERE tenant = ?1 AND session = ?2 AND entry >= ?3)",
+        "DELETE FROM indexed WHERE tenant = ?1 AND session = ?2 AND entry >= ?3",
+        "UPDATE sessions SET indexed = min(indexed, ?3) WHERE tenant = ?1 AND session = ?2",
+    ] {
+        connection
+            .prepare_cached(statement)
+            .and_then(|mut statement| statement.execute(params![tenant, session, from.0]))
+            .map_err(of_sqlite)?;
+    }
+    Ok(())
+}
+
 /// Takes a session out of the index.
 pub(super) fn forget(connection: &Connection, tenant: i64, session: SessionId) -> Result<(), StoreError> {
     let key = params![tenant, number(session)];
