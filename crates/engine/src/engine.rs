@@ -9,7 +9,10 @@ mod deferral;
 mod hand_over;
 mod keeping;
 mod originals;
+mod queue;
 mod tree;
+
+pub use self::queue::InputPlace;
 
 use self::backgrounds::{BackgroundLoan, Crowding};
 use crate::assembly::{Assembly, RefusalFigures};
@@ -156,7 +159,7 @@ impl Engine {
         if !tree.has_path(parent) {
             tree.open_whole(&*self.store).await?;
         }
-        let appended = tree.append(&*self.store, parent, arrival).await;
+        let appended = tree.append(&*self.store, parent, arrival, Vec::new()).await;
         self.forget_unless_stored(session, appended).await
     }
 
@@ -204,7 +207,7 @@ impl Engine {
         point: LookPoint,
     ) -> Result<PreparedSession, EngineError> {
         let tree = self.tree(checkout.session).await?;
-        let (mut session, _claim) = self.claim(&tree, checkout, Some(point)).await?;
+        let (mut session, claim) = self.claim(&tree, checkout, Some(point)).await?;
         let driver = self.driver(&tree, checkout);
         let acted = match &self.spawn {
             Some(spawn) => {
@@ -214,13 +217,13 @@ impl Engine {
             }
             None => driver.prepare_at(&mut session, point).await,
         };
-        self.finish(&tree, checkout, session, acted).await
+        self.end_claimed(&tree, checkout, session, acted, claim).await
     }
 
     /// A turn has ended: what the policy wants done then is done, once for all who say so of the same turn.
     pub async fn end_turn(&self, checkout: &Checkout, end: TurnEnd) -> Result<PreparedSession, EngineError> {
         let tree = self.tree(checkout.session).await?;
-        let (mut session, _claim) = self.claim(&tree, checkout, Some(LookPoint::TurnEnd)).await?;
+        let (mut session, claim) = self.claim(&tree, checkout, Some(LookPoint::TurnEnd)).await?;
         let driver = self.driver(&tree, checkout);
         let acted = match &self.spawn {
             Some(spawn) => {
@@ -230,7 +233,7 @@ impl Engine {
             }
             None => driver.end_turn(&mut session, end).await,
         };
-        self.finish(&tree, checkout, session, acted).await
+        self.end_claimed(&tree, checkout, session, acted, claim).await
     }
 
     /// A path, and the right to compact it where that is due at this point, or anyway where none is said. Where somebody is at work on
@@ -287,7 +290,7 @@ impl Engine {
         over: Option<Tokens>,
     ) -> Result<(PreparedSession, Result<(), String>), EngineError> {
         let tree = self.tree(checkout.session).await?;
-        let (mut session, _claim) = self.claim(&tree, checkout, None).await?;
+        let (mut session, claim) = self.claim(&tree, checkout, None).await?;
         session.learn(figures);
         let driver = self.driver(&tree, checkout);
         let mut background = tree.backgrounds().lend(&session);
@@ -295,7 +298,7 @@ impl Engine {
         let recovered = background.recover(&driver, &mut session, over).await;
         let acted = recovered.map(|recovery| settle_recovery(recovery, &mut verdict));
         let acted = return_background(background, &mut session, acted);
-        let prepared = self.finish(&tree, checkout, session, acted).await?;
+        let prepared = self.end_claimed(&tree, checkout, session, acted, claim).await?;
         Ok((prepared, verdict))
     }
 
@@ -322,12 +325,12 @@ impl Engine {
         options: CompactOptions,
     ) -> Result<PreparedSession, EngineError> {
         let tree = self.tree(checkout.session).await?;
-        let (mut session, _claim) = self.claim(&tree, checkout, None).await?;
+        let (mut session, claim) = self.claim(&tree, checkout, None).await?;
         let driver = self.driver(&tree, checkout);
         let mut background = tree.backgrounds().lend(&session);
         let acted = background.compact_with(&driver, &mut session, trigger, options).await;
         let acted = return_background(background, &mut session, acted);
-        self.finish(&tree, checkout, session, acted).await
+        self.end_claimed(&tree, checkout, session, acted, claim).await
     }
 
     /// What a compaction would come to, with nothing appended.
@@ -521,6 +524,24 @@ impl Engine {
             Ok(session.step(None))
         })
         .await
+    }
+
+    /// Finishes an act that may have compacted. Where it did, what was said meanwhile is delivered once nobody can take the
+    /// session for being compacted any more.
+    async fn end_claimed(
+        &self,
+        tree: &Arc<SessionTree>,
+        checkout: &Checkout,
+        session: Session,
+        acted: Result<Step, EngineError>,
+        claim: Option<PrefixClaim>,
+    ) -> Result<PreparedSession, EngineError> {
+        let prepared = self.finish(tree, checkout, session, acted).await;
+        if let Some(claim) = claim {
+            drop(claim);
+            self.deliver_to(tree, checkout.driver.ports().clock.unix_ms()).await?;
+        }
+        prepared
     }
 
     /// Commits what an act appended, whatever came of it, and keeps the path ready with what it remembers beside its log.

@@ -6,7 +6,7 @@ use crate::cli::StoreArgs;
 use crate::runner::Runner;
 use crate::shell_word::shell_word;
 use anyhow::{Context as _, Result, anyhow, bail};
-use epitome_engine::store::{SessionId, StoreError};
+use epitome_engine::store::{FaultKind, SessionId, StoreError};
 use epitome_store::{ListedSession, NoStoreAddress, SessionFilter, SessionStore, StoreAddress};
 use std::fmt;
 use std::fs::DirBuilder;
@@ -123,9 +123,24 @@ impl StoreArgs {
 
     fn open_at(&self, address: &StoreAddress) -> Result<OpenStore> {
         let waiting = Runner::default();
-        let opened = waiting.to_the_end(async { Ok(address.open().await?) });
+        let opened = waiting.to_the_end(async {
+            match address.open().await {
+                // Whoever only looks need not be able to write; whoever acts is told by the act.
+                Err(refused) if is_unwritable(&refused) => Ok(address.look().await.map_err(|_| refused)?),
+                opened => Ok(opened?),
+            }
+        });
         let store = opened.with_context(|| format!("cannot open the store {address}"))?;
         Ok(OpenStore { store, waiting, flag: self.flag() })
+    }
+}
+
+/// Whether a file is there that may be read and not written, or that lies in such a folder.
+fn is_unwritable(error: &StoreError) -> bool {
+    let StoreError::Fault(fault) = error else { return false };
+    match fault.kind {
+        FaultKind::ReadOnly | FaultKind::Gone | FaultKind::Full => true,
+        FaultKind::Busy | FaultKind::Newer | FaultKind::Damaged | FaultKind::Other => false,
     }
 }
 

@@ -22,7 +22,7 @@ use crate::totals::RequestSize;
 use crate::view::{self, Origin, ViewSlot};
 use bytes::Bytes;
 use epitome_core::policy::TriggerMode;
-use epitome_core::{EntryId, Message, Policy, Role, Settings, Tokens};
+use epitome_core::{Author, EntryId, KeptBodies, Message, Policy, Role, Settings, Tokens};
 use epitome_engine::store::{MessageLocation, SessionAbout, SessionId, SessionOrigin, StoreError};
 use epitome_engine::{
     Assembly, Checkout, Driver, EngineError, Event, HashedMessages, LookPoint, NoWindow, PreparedSession,
@@ -662,7 +662,22 @@ impl Walk<'_> {
         about.model = model.to_owned();
         about.form = self.request.protocol.name().to_owned();
         about.agent = self.request.agent.clone().unwrap_or_default();
+        about.title = self.title();
         Some(about)
+    }
+
+    /// What a session is called: what a person said first, unless nothing of that is to be kept.
+    fn title(&self) -> String {
+        let Request { protocol, body, opening, hashes, .. } = self.request;
+        if self.state.settings.store.as_ref().is_some_and(|place| place.keep == KeptBodies::None) {
+            return String::new();
+        }
+        let first = reading::messages(*protocol, body, *opening, 0..hashes.len().min(TITLE_ELEMENTS));
+        let is_asked = |message: &Message| message.role == Role::User && message.author == Author::Person;
+        let asked = first.into_iter().flatten().map(|(_, message)| message).filter(is_asked);
+        let said = asked.map(|message| message.said()).find(|said| !said.trim().is_empty());
+        let line = said.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+        line.chars().take(TITLE_CHARS).collect()
     }
 
     /// What the elements of a message take; of two messages of one element, the second stands for it.
@@ -759,6 +774,11 @@ fn request_size(path: &Session) -> RequestSize {
     let sent = budget.request(path.context().tokens());
     RequestSize { without: budget.request(whole).min(budget.window).max(sent), sent }
 }
+
+/// A person speaks in one of so many elements of a request; agents put reminders of their own in front.
+const TITLE_ELEMENTS: usize = 4;
+/// Enough of a first prompt to know a session by.
+const TITLE_CHARS: usize = 120;
 
 /// What `truncation: "auto"` comes to.
 const TRUNCATION: &str = "its requests say `truncation: \"auto\"`: what is too much for the provider it drops without a word; leave it out, so that it refuses and is sent less";

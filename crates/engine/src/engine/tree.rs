@@ -168,18 +168,19 @@ impl SessionTree {
         self.writer.lock().await
     }
 
-    /// Appends messages below `parent`; what is known under its hash already is gone past.
+    /// Appends messages below `parent`; what is known under its hash already is gone past. They deliver these queued inputs.
     pub(super) async fn append(
         &self,
         store: &dyn Store,
         parent: Option<EntryId>,
         arrival: HashedMessages,
+        delivered: Vec<u64>,
     ) -> Result<Vec<EntryId>, EngineError> {
         let _in_order = self.commits.lock().await;
         let HashedMessages { messages, about, is_repeated, time_ms } = arrival;
         let durability = if is_repeated { Durability::System } else { Durability::Disk };
         let is_kept = !is_repeated || self.kept == KeptBodies::All;
-        let mut batch = CommitBatch { about, durability, time_ms, ..CommitBatch::default() };
+        let mut batch = CommitBatch { about, durability, delivered, time_ms, ..CommitBatch::default() };
         let (mut ids, mut at) = (Vec::new(), parent);
         let expected = {
             let mut state = self.state();
@@ -298,6 +299,11 @@ impl SessionTree {
         let held = gate.clone().try_lock_owned().expect("nobody else knows of this gate yet");
         jobs.push(PrefixJob { anchor, gate });
         Ok(PrefixClaim { tree: self.clone(), anchor, _gate: held })
+    }
+
+    /// Whether somebody here compacts a prefix of it.
+    pub(super) fn is_compacting(&self) -> bool {
+        !self.jobs().is_empty()
     }
 
     pub(super) fn backgrounds(&self) -> &Arc<Backgrounds> {

@@ -11,6 +11,7 @@ use crate::store_place::OpenStore;
 use crate::table::{Cell, Table};
 use crate::{bytes_text, output};
 use anyhow::{Result, bail};
+use clap::error::ErrorKind;
 use epitome_engine::store::SessionId;
 use epitome_store::{ExpiringSession, RetentionLimits, RetentionPlan};
 use serde::Serialize;
@@ -66,9 +67,8 @@ fn limits(args: &ExpireLimits) -> Result<RetentionLimits> {
     let stored = settings::of_store()?;
     let kept = RetentionLimits { age_max_ms: stored.expire_after_ms, bytes_max: stored.size_max_bytes };
     if kept.is_none() {
-        bail!(
-            "nothing says what is too old or too much; write --older-than 90d or --larger-than 2GB, or set `store.expire_after` or `store.size_max`"
-        );
+        let why = "nothing says what is too old or too much; write --older-than 90d or --larger-than 2GB, or set `store.expire_after` or `store.size_max`";
+        return Err(clap::Error::raw(ErrorKind::MissingRequiredArgument, why).into());
     }
     Ok(kept)
 }

@@ -15,6 +15,7 @@ use epitome_engine::store::{
 };
 use epitome_wire::Conversation;
 use serde::Serialize;
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -146,7 +147,22 @@ fn batch(conversation: &Conversation) -> Result<CommitBatch> {
         }
         batch.entries.push(AppendedEntry { id, parent: log.parent(id), entry: entry.clone() });
     }
+    batch.times = times(conversation);
     Ok(batch)
+}
+
+/// When entries were said, where the file tells. Files tell it of replies: what stands between two of them has the time of the first,
+/// and what stands before all of them that of the first of all.
+fn times(conversation: &Conversation) -> Vec<(EntryId, u64)> {
+    let replied: HashMap<EntryId, u64> =
+        conversation.replies.iter().filter_map(|reply| Some((reply.entry, reply.time_ms?))).collect();
+    let Some(&first) = replied.values().min() else { return Vec::new() };
+    let mut times: HashMap<EntryId, u64> = HashMap::new();
+    for (id, _) in conversation.log.iter() {
+        let before = conversation.log.parent(id).and_then(|parent| times.get(&parent)).copied();
+        times.insert(id, replied.get(&id).copied().or(before).unwrap_or(first));
+    }
+    times.into_iter().collect()
 }
 
 /// Under what a conversation of a file is found again: keyed, as all hashes that lead to what is stored.
