@@ -10,12 +10,14 @@ use epitome_core::{Block, Message, Role};
 use epitome_wire::Protocol;
 
 /// How agents ask, each by words that stand in its prompt and in few other texts.
-const PROMPTS: [(&str, &str); 9] = [
+const PROMPTS: [(&str, &str); 11] = [
     ("Claude Code", "create a detailed summary of the conversation so far"),
     ("Claude Code", "create a detailed summary of the recent portion of the conversation"),
+    ("Claude Code", "create a detailed summary of this conversation"),
     ("Codex", "context checkpoint compaction"),
     ("opencode", "provide a detailed prompt for continuing our conversation above"),
-    ("opencode", "anchored summary"),
+    ("opencode", "create a new anchored summary from the conversation history"),
+    ("opencode", "update the anchored summary below using the conversation history"),
     ("pi", "create a structured context checkpoint summary"),
     ("pi", "update the existing structured summary with new information"),
     ("goose", "summarize the conversation history provided in the system prompt"),

@@ -16,6 +16,9 @@ use tokio::runtime::Handle;
 /// A client that goes on with a reply by itself has done so by then.
 const PAUSE: Duration = Duration::from_millis(200);
 
+/// So many replies are stored at once: nobody waits for it, and others are served meanwhile.
+pub(crate) const SLOTS: usize = 2;
+
 /// Has the reply to a request stored once its client pauses.
 pub(crate) fn store_soon(state: &Arc<ServerState>, session: SessionId, sent_with: EntryId) {
     if state.settings.store.is_none() {
@@ -26,6 +29,8 @@ pub(crate) fn store_soon(state: &Arc<ServerState>, session: SessionId, sent_with
     let state = state.clone();
     runtime.spawn(async move {
         tokio::time::sleep(PAUSE).await;
+        // The semaphore is never closed.
+        let _turn = state.reply_slots.acquire().await;
         if store(&state, session, sent_with).await {
             storing::store(state, session).await;
         }

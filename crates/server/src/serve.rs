@@ -7,6 +7,7 @@ use crate::hand_over;
 use crate::idle;
 use crate::learned;
 use crate::outward::Outward;
+use crate::reply_storing;
 use crate::responses::{self, SeenResponses};
 use crate::router::router;
 use crate::server_state::ServerState;
@@ -26,7 +27,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::time::timeout;
 
 /// A server that has its address and serves nobody yet.
@@ -152,6 +153,7 @@ impl ServerState {
             outages: Mutex::default(),
             counter: TrafficCounter::default(),
             is_shared: AtomicBool::new(true),
+            reply_slots: Semaphore::new(reply_storing::SLOTS),
             ending: watch::Sender::new(false),
         }
     }

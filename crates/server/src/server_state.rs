@@ -21,7 +21,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 /// What every request is served from.
 pub(crate) struct ServerState {
@@ -51,6 +51,8 @@ pub(crate) struct ServerState {
     pub(crate) counter: TrafficCounter,
     /// Whether other servers may be at work on the same store.
     pub(crate) is_shared: AtomicBool,
+    /// Held by whoever stores a reply that its client has not sent back yet.
+    pub(crate) reply_slots: Semaphore,
     /// Whether the server ends with work under way: whatever waits for a model is let go.
     pub(crate) ending: watch::Sender<bool>,
 }

@@ -301,9 +301,11 @@ impl Walk<'_> {
                 acted
             }
             Attempt::AfterBinding | Attempt::AfterSeals => {
-                let acted = self.settle(session, self.state.engine.prepare(checkout).await)?;
-                self.leave_out(session, attempt, acted.session.leaf()).await?;
-                acted
+                self.leave_out(session, attempt, checkout.leaf).await?;
+                if is_clients && let Some(shown) = self.show_history(checkout).await? {
+                    return Ok(Some(shown));
+                }
+                self.settle(session, self.state.engine.prepare(checkout).await)?
             }
         };
         Ok(Some((acted.session, HistoryView::InView)))

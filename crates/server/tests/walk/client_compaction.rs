@@ -89,7 +89,8 @@ async fn send(stage: &Stage, agent: &Agent, turns: usize, last: &str) -> String 
 /// How many compactions were made.
 async fn made(stage: &Stage) -> usize {
     let sessions = stage.sessions().await;
-    sessions.iter().map(|one| one["compactions"].as_array().map_or(0, Vec::len)).sum()
+    let records = sessions.iter().flat_map(|one| one["compactions"].as_array().expect("a list"));
+    records.filter(|record| record["outcome"] == "compacted").count()
 }
 
 /// Talks until something was compacted; of how many turns the conversation is then.
@@ -174,18 +175,26 @@ async fn a_request_that_speaks_of_summaries_is_an_ordinary_one() {
 #[tokio::test]
 async fn a_whole_conversation_in_one_message_is_left_alone_as_long_as_it_fits() {
     let stage = stage().await;
-    let said = "[User]: point of the parser, and what comes of it.\n".repeat(1_150);
-    let pi = format!(
-        "<conversation>\n{said}</conversation>\n\nThe messages above are a conversation to summarize. Create a structured context checkpoint summary that another LLM will use to continue the work."
-    );
-    let body = json!({"model": "claude-sonnet-4-5", "max_tokens": 500, "system": "You are a context summarization assistant.", "messages": [{"role": "user", "content": pi}]});
-    assert_eq!(answer(stage.post("/v1/messages", body.to_string())).await.0, StatusCode::OK);
-    let session = stage.sessions().await.remove(0);
-    let tokens = session["tokens"].as_u64().expect("a number");
-    assert!(tokens > WINDOW * 8 / 10 && tokens < WINDOW, "{tokens}: it would be due");
-    assert_eq!(stage.arrived()[0].1, body.to_string());
+    let said = |lines: usize| "[User]: point of the parser, and what comes of it.\n".repeat(lines);
+    let pi = |lines: usize| {
+        let asks = "The messages above are a conversation to summarize. Create a structured context checkpoint summary that another LLM will use.";
+        let text = format!("<conversation>\n{}</conversation>\n\n{asks}", said(lines));
+        let message = json!({"role": "user", "content": text});
+        json!({"model": "claude-sonnet-4-5", "max_tokens": 500, "messages": [message]}).to_string()
+    };
+    let mut largest = 0;
+    for lines in (500..1_500).step_by(50) {
+        assert_eq!(answer(stage.post("/v1/messages", pi(lines))).await.0, StatusCode::OK);
+        if made(&stage).await > 0 {
+            break;
+        }
+        let session = stage.sessions().await.pop().expect("it is listed");
+        largest = session["tokens"].as_u64().expect("a number");
+        assert_eq!(stage.arrived().pop().map(|(_, body)| body), Some(pi(lines)));
+    }
+    assert!(largest > WINDOW * 85 / 100 && made(&stage).await == 1, "{largest}: due long before");
     let goose = json!({"model": "gpt-4.1", "messages": [
-        {"role": "system", "content": format!("An llm context limit was reached. {said}")},
+        {"role": "system", "content": format!("An llm context limit was reached. {}", said(600))},
         {"role": "user", "content": "Please summarize the conversation history provided in the system prompt."},
     ]});
     assert_eq!(answer(stage.post("/v1/chat/completions", goose.to_string())).await.0, StatusCode::OK);

@@ -114,12 +114,18 @@ impl Desk {
         self.model.may_write.send_replace(true);
     }
 
-    async fn summarizers(&self) -> Vec<Value> {
+    /// Who wrote each summary, and how many calls that took.
+    async fn summaries(&self) -> Vec<(Value, Value)> {
         let (_, listed) = answer(Client::new().get(format!("{}/api/v1/sessions", self.url))).await;
         let listed: Value = serde_json::from_slice(&listed).expect("a list");
         let records = listed.as_array().expect("a list").iter();
         let records = records.flat_map(|one| one["compactions"].as_array().expect("a list"));
-        records.map(|one| one["summarizer"].clone()).collect()
+        records.map(|one| (one["summarizer"].clone(), one["spent"]["calls"].clone())).collect()
+    }
+
+    /// Who wrote each summary.
+    async fn summarizers(&self) -> Vec<Value> {
+        self.summaries().await.into_iter().map(|(who, _)| who).collect()
     }
 }
 
@@ -246,7 +252,12 @@ async fn a_client_that_gives_up_and_comes_back_joins_the_work_under_way() {
     assert_eq!(desk.counts(), [1, 0], "one call, still under way");
     desk.write();
     assert_eq!(second.await.expect("it is answered").0, StatusCode::OK);
-    assert_eq!((desk.counts(), desk.summarizers().await), ([1, 0], vec![json!("slow")]));
+    let [begun, cancelled] = desk.counts();
+    assert_eq!(
+        (desk.summaries().await, cancelled),
+        (vec![(json!("slow"), json!(begun))], 0),
+        "paid for once"
+    );
 }
 
 #[tokio::test]
@@ -260,7 +271,8 @@ async fn the_last_client_to_hang_up_cancels_the_call_and_leaves_nothing_locked()
     assert_eq!(desk.summarizers().await, Vec::<Value>::new(), "nothing was changed");
     desk.write();
     assert_eq!(answer(request()).await.0, StatusCode::OK);
-    assert_eq!((desk.counts(), desk.summarizers().await), ([2, 1], vec![json!("slow")]));
+    let [begun, cancelled] = desk.counts();
+    assert_eq!((desk.summaries().await, cancelled), (vec![(json!("slow"), json!(begun - 1))], 1));
 }
 
 #[tokio::test]
