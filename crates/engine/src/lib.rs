@@ -73,7 +73,7 @@ pub use check::{Check, FigureSource, LookPoint, Permission};
 pub use count::{ModelMeasure, measure_for};
 pub use driver::{AskScope, CompactOptions, Driver, PlanSketch, Recovery, SketchedCalls, TurnEnd};
 
-pub use engine::{Checkout, Engine, HashedMessages, PreparedSession};
+pub use engine::{Checkout, Engine, HashedMessages, InputPlace, PreparedSession};
 pub use error::{EngineError, TimelineError};
 pub use event::Event;
 pub use live_part::LivePart;

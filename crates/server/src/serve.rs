@@ -133,10 +133,13 @@ impl ServerState {
     /// A state in which nothing was said yet.
     pub(crate) fn new(settings: ServerSettings, address: SocketAddr, outward: Outward) -> Self {
         let (store, key): (Arc<dyn Store>, ChainKey) = match &settings.store {
-            Some(ServerStore { store, key }) => (store.clone(), ChainKey::of_store(*key)),
+            Some(ServerStore { store, key, .. }) => (store.clone(), ChainKey::of_store(*key)),
             None => (Arc::new(MemoryStore::default()), ChainKey::new()),
         };
-        let engine = Engine::new(store).with_spawn(Arc::new(TokioRuntime::of(Handle::current())));
+        let kept = settings.store.as_ref().map(|place| place.keep).unwrap_or_default();
+        let engine = Engine::new(store)
+            .with_kept_bodies(kept)
+            .with_spawn(Arc::new(TokioRuntime::of(Handle::current())));
         // What a request appends is stored while its provider is at work (`storing`).
         let engine = if settings.store.is_some() { engine.with_deferral() } else { engine };
         Self {

@@ -28,7 +28,7 @@ use crate::totals::RequestSize;
 use crate::view::{self, Origin, ViewSlot};
 use bytes::Bytes;
 use epitome_core::policy::TriggerMode;
-use epitome_core::{EntryId, Message, Policy, Role, Settings, Tokens};
+use epitome_core::{Author, EntryId, KeptBodies, Message, Policy, Role, Settings, Tokens};
 use epitome_engine::store::{MessageLocation, SessionAbout, SessionId, SessionOrigin, StoreError};
 use epitome_engine::{
     Assembly, Checkout, Driver, EngineError, Event, HashedMessages, LookPoint, NoWindow, PreparedSession,
@@ -138,7 +138,13 @@ pub(crate) async fn foresee(state: &Arc<ServerState>, request: &Arc<Request>) ->
             let waiter = client_wait::begin(&state, client.clone());
             let compacts_by_itself = false;
             let walk = Walk { state: &state, request: &request, client: &client, waiter, compacts_by_itself };
-            walk.foresee().await
+            match walk.foresee().await {
+                Err(WalkError::Engine(EngineError::Store(StoreError::NotKept { session, ids }))) => {
+                    walk.supply(session, &ids).await?;
+                    walk.foresee().await
+                }
+                foreseen => foreseen,
+            }
         }
     };
     // What goes wrong here goes wrong when the request is sent, and is told then.
@@ -221,9 +227,36 @@ impl Walk<'_> {
                 Err(WalkError::Leaving(_)) if Instant::now() < until => {
                     tokio::time::sleep(OTHERS_PAUSE).await;
                 }
+                Err(WalkError::Engine(EngineError::Store(StoreError::NotKept { session, ids })))
+                    if Instant::now() < until =>
+                {
+                    self.supply(session, &ids).await?;
+                }
                 ended => return ended,
             }
         }
+    }
+
+    /// Gives a session texts of this request that its store leaves to the client.
+    async fn supply(&self, session: SessionId, ids: &[EntryId]) -> Result<(), WalkError> {
+        let said = self.read(0)?;
+        let find = |book: &mut Book| -> Option<Vec<(EntryId, Message)>> {
+            let one = |id: &EntryId| {
+                let meant = book.origins.get(id)?;
+                let first = said.partition_point(|(origin, _)| origin.element < meant.element);
+                let mut there =
+                    said[first..].iter().take_while(|(origin, _)| origin.element == meant.element);
+                Some((*id, there.find(|(origin, _)| origin.part == meant.part)?.1.clone()))
+            };
+            ids.iter().map(one).collect()
+        };
+        let found = self.state.books.with(session, find).flatten();
+        // What the request does not say was said on another branch, or by nobody who says it again.
+        let found = found.ok_or_else(|| {
+            let ids = ids.to_vec();
+            EngineError::from(StoreError::NotKept { session, ids })
+        })?;
+        Ok(self.state.engine.supply(session, found).await?)
     }
 
     async fn run(&self, attempt: Attempt) -> Result<Option<PreparedRequest>, WalkError> {
@@ -687,7 +720,22 @@ impl Walk<'_> {
         about.form = self.request.protocol.name().to_owned();
         about.agent = self.request.agent.clone().unwrap_or_default();
         about.proxy_state = proxy_state;
+        about.title = self.title();
         Some(about)
+    }
+
+    /// What a session is called: what a person said first, unless nothing of that is to be kept.
+    fn title(&self) -> String {
+        let Request { protocol, body, opening, hashes, .. } = self.request;
+        if self.state.settings.store.as_ref().is_some_and(|place| place.keep == KeptBodies::None) {
+            return String::new();
+        }
+        let first = reading::messages(*protocol, body, *opening, 0..hashes.len().min(TITLE_ELEMENTS));
+        let is_asked = |message: &Message| message.role == Role::User && message.author == Author::Person;
+        let asked = first.into_iter().flatten().map(|(_, message)| message).filter(is_asked);
+        let said = asked.map(|message| message.said()).find(|said| !said.trim().is_empty());
+        let line = said.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+        line.chars().take(TITLE_CHARS).collect()
     }
 
     /// What the elements of a message take; of two messages of one element, the second stands for it.
@@ -788,6 +836,11 @@ fn request_size(path: &Session, view: HistoryView) -> RequestSize {
     let sent = budget.request(view.tokens(path));
     RequestSize { without: budget.request(whole).min(budget.window).max(sent), sent }
 }
+
+/// A person speaks in one of so many elements of a request; agents put reminders of their own in front.
+const TITLE_ELEMENTS: usize = 4;
+/// Enough of a first prompt to know a session by.
+const TITLE_CHARS: usize = 120;
 
 /// What `truncation: "auto"` comes to.
 const TRUNCATION: &str = "its requests say `truncation: \"auto\"`: what is too much for the provider it drops without a word; leave it out, so that it refuses and is sent less";

@@ -4,7 +4,7 @@
 use super::tree::SessionTree;
 use super::{Checkout, Engine, HashedMessages};
 use crate::error::EngineError;
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 use epitome_core::{Block, EntryId, Message, Role};
 use epitome_tokens::Usage;
 
@@ -66,7 +66,12 @@ impl SessionTree {
         for id in self.replies_to(parent) {
             let known = match self.archive.held(id) {
                 Some(known) => Some(known),
-                None => store.originals(self.id, &[id]).await?.into_iter().next(),
+                None => match store.originals(self.id, &[id]).await {
+                    Ok(found) => found.into_iter().next(),
+                    // What it said nobody knows any more.
+                    Err(StoreError::NotKept { .. } | StoreError::NoMessage { .. }) => None,
+                    Err(error) => return Err(error.into()),
+                },
             };
             if known.is_some_and(|known| says_the_same(&known, message)) {
                 return Ok(Some(id));

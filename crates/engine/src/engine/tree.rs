@@ -12,9 +12,10 @@ use crate::session::{AppendedEntry, Session, Step};
 use crate::store::{
     ChainHash, CommitBatch, Durability, Lease, SessionAbout, SessionId, Store, StoredSession,
 };
-use epitome_core::{Entry, EntryId, Item, Log, MemoryArchive, Role, SizeTable};
+use epitome_core::{Entry, EntryId, Item, KeptBodies, Log, MemoryArchive, Role, SizeTable};
 use futures_util::lock::{Mutex as AsyncMutex, MutexGuard as AsyncGuard, OwnedMutexGuard};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,10 @@ pub(super) struct SessionTree {
     pub(super) lease: Lease,
     /// Whether what need only outlive this process is put off.
     pub(super) defers: bool,
+    /// Which texts that are said again are stored.
+    pub(super) kept: KeptBodies,
+    /// Whether somebody gave texts that the store does not keep, since the last act ended.
+    is_supplied: AtomicBool,
     /// Originals of what is in view on some path.
     pub(super) archive: Arc<MemoryArchive>,
     state: Mutex<TreeState>,
@@ -83,7 +88,7 @@ const HOLD_TIME: Duration = Duration::from_millis(50);
 const PATHS_MAX: usize = 16;
 
 impl SessionTree {
-    pub(super) fn new(lease: Lease, opened: StoredSession, defers: bool) -> Self {
+    pub(super) fn new(lease: Lease, opened: StoredSession, defers: bool, kept: KeptBodies) -> Self {
         let StoredSession { log, leaf, live_leaf, sizes, about, originals } = opened;
         let sizes = sizes.into_iter().collect();
         let (hashes, paths) = (HashMap::new(), Vec::new());
@@ -92,6 +97,8 @@ impl SessionTree {
             id: lease.session,
             lease,
             defers,
+            kept,
+            is_supplied: AtomicBool::new(false),
             archive: originals.map(MemoryArchive::in_front_of).map(Arc::new).unwrap_or_default(),
             state: Mutex::new(state),
             held_at: Mutex::new(Instant::now()),
@@ -122,6 +129,15 @@ impl SessionTree {
 
     pub(super) fn note_held(&self) {
         *self.held_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    pub(super) fn note_supplied(&self) {
+        self.is_supplied.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether texts were given since this was last asked: what is not in view of them is let go.
+    pub(super) fn was_supplied(&self) -> bool {
+        self.is_supplied.swap(false, Ordering::Relaxed)
     }
 
     pub(super) fn leaf(&self) -> Option<EntryId> {
@@ -161,12 +177,13 @@ impl SessionTree {
         self.writer.lock().await
     }
 
-    /// Appends messages below `parent`; what is known under its hash already is gone past.
+    /// Appends messages below `parent`; what is known under its hash already is gone past. They deliver these queued inputs.
     pub(super) async fn append(
         &self,
         store: &dyn Store,
         parent: Option<EntryId>,
         arrival: HashedMessages,
+        delivered: Vec<u64>,
     ) -> Result<Vec<EntryId>, EngineError> {
         let same = match arrival.messages.first() {
             Some((message, Some(hash))) if !self.state().hashes.contains_key(hash) => {
@@ -177,7 +194,8 @@ impl SessionTree {
         let _in_order = self.commits.lock().await;
         let HashedMessages { messages, about, is_repeated, time_ms } = arrival;
         let durability = if is_repeated { Durability::System } else { Durability::Disk };
-        let mut batch = CommitBatch { about, durability, time_ms, ..CommitBatch::default() };
+        let is_kept = !is_repeated || self.kept == KeptBodies::All;
+        let mut batch = CommitBatch { about, durability, delivered, time_ms, ..CommitBatch::default() };
         let (mut ids, mut at) = (Vec::new(), parent);
         let expected = {
             let mut state = self.state();
@@ -199,7 +217,7 @@ impl SessionTree {
                 let message = Arc::new(message);
                 self.archive.put_shared(id, message.clone());
                 batch.entries.push(AppendedEntry { id, parent: at, entry });
-                batch.messages.push((id, message));
+                batch.messages.extend(is_kept.then_some((id, message)));
                 if let Some(hash) = hash {
                     state.hashes.insert(hash, id);
                     batch.hashes.push((hash, id));
@@ -319,6 +337,11 @@ impl SessionTree {
 
     pub(super) fn crowd(&self) -> &Crowd {
         &self.crowd
+    }
+
+    /// Whether somebody here compacts a prefix of it.
+    pub(super) fn is_compacting(&self) -> bool {
+        !self.jobs().is_empty()
     }
 
     pub(super) fn backgrounds(&self) -> &Arc<Backgrounds> {

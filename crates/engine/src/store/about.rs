@@ -33,6 +33,9 @@ pub struct SessionAbout {
     /// The session that keeps the file it was read from, where that is another: of the conversations of one file, one does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_in: Option<u64>,
+    /// The session it was forked from, where it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<u64>,
 }
 
 /// How a session came into a store.
