@@ -15,6 +15,9 @@ use epitome_wire::overflow::Endpoint;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// How features of Anthropic's API begin that come with another window: what is learned with one says nothing of requests without.
+const WINDOW_BETA: &str = "context-1m";
+
 /// A request whose conversation can be told.
 pub(crate) struct Request {
     pub(crate) protocol: Protocol,
@@ -70,6 +73,8 @@ impl Request {
     /// Where a model of it is, and as what things are learned of it.
     pub(crate) fn endpoint(&self, model: &str) -> Endpoint {
         let base_url = self.upstream.to_string();
-        Endpoint { provider: self.protocol.name().into(), base_url: base_url.into(), model: model.into() }
+        let betas = self.beta.as_deref().unwrap_or_default().split(',').map(str::trim);
+        let beta = betas.into_iter().find(|beta| beta.starts_with(WINDOW_BETA)).unwrap_or_default();
+        Endpoint::new(self.protocol.name(), &base_url, model).with_beta(beta)
     }
 }

@@ -4,15 +4,17 @@
 use crate::blocking;
 use crate::body_edit;
 use crate::book_hold::{BookHold, LeavingSessions};
-use crate::books::Book;
+use crate::books::{Book, UsageSource};
 use crate::checkpoints::{ClientLine, SessionOperator};
 use crate::known_path;
-use crate::learner::Learner;
+use crate::learner::{Learner, ReplyCounter};
 use crate::notice::NoticeKind;
+use crate::observing::{note_observed, note_refusal};
 use crate::own_model::{self, CACHE_TIME};
 use crate::reading::{self, Unreadable};
 use crate::reply::{Resend, Sender};
 use crate::request::Request;
+use crate::response_headers::{CompactionUse, DoneHeaders};
 use crate::responses;
 use crate::restorer::RequestRestorer;
 use crate::rules::{Caller, OwnModel, SessionRule, WarmRequest};
@@ -22,7 +24,7 @@ use crate::totals::RequestSize;
 use crate::view::{self, Origin, ViewSlot};
 use bytes::Bytes;
 use epitome_core::policy::TriggerMode;
-use epitome_core::{Author, EntryId, KeptBodies, Message, Policy, Role, Settings, Tokens};
+use epitome_core::{Author, EntryId, KeptBodies, Message, Policy, Record, Role, Settings, Tokens};
 use epitome_engine::store::{MessageLocation, SessionAbout, SessionId, SessionOrigin, StoreError};
 use epitome_engine::{
     Assembly, Checkout, Driver, EngineError, Event, HashedMessages, LookPoint, NoWindow, PreparedSession,
@@ -33,7 +35,7 @@ use epitome_wire::protocol::ElementPart;
 use epitome_wire::{FixedParts, Protocol};
 use futures_util::future::{Either, select};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A body ready to be sent.
@@ -72,6 +74,21 @@ pub(crate) async fn prepare(state: &Arc<ServerState>, request: &Arc<Request>) ->
 
 /// The request mended after a refusal, to be sent once more; none where nothing can be done about it. `first` is what was refused.
 pub(crate) async fn mend(
+    state: &Arc<ServerState>,
+    request: &Arc<Request>,
+    remedy: Resend,
+    first: &PreparedRequest,
+) -> Option<PreparedRequest> {
+    if state.settings.is_observing {
+        note_refusal(state, request, remedy, first);
+        return None;
+    }
+    let mut mended = mend_by(state, request, remedy, first).await?;
+    mended.from.done.recovery = Some(remedy.name());
+    Some(mended)
+}
+
+async fn mend_by(
     state: &Arc<ServerState>,
     request: &Arc<Request>,
     remedy: Resend,
@@ -128,7 +145,7 @@ pub(crate) async fn foresee(state: &Arc<ServerState>, request: &Arc<Request>) ->
     let work = {
         let (state, request) = (state.clone(), request.clone());
         async move || {
-            let walk = Walk { state: &state, request: &request, client: &client };
+            let walk = Walk::new(&state, &request, &client);
             match walk.foresee().await {
                 Err(WalkError::Engine(EngineError::Store(StoreError::NotKept { session, ids }))) => {
                     walk.supply(session, &ids).await?;
@@ -154,7 +171,7 @@ async fn attempt(
     let work = {
         let (state, request) = (state.clone(), request.clone());
         async move || {
-            let walk = Walk { state: &state, request: &request, client: &client };
+            let walk = Walk::new(&state, &request, &client);
             walk.run_while_wanted(attempt).await
         }
     };
@@ -177,6 +194,8 @@ struct Walk<'w> {
     state: &'w Arc<ServerState>,
     request: &'w Request,
     client: &'w ClientLine,
+    /// What was made or put to use for the request.
+    rebuilt: Mutex<CompactionUse>,
 }
 
 /// Where a request's messages have come to stand.
@@ -188,6 +207,12 @@ struct Place {
     leaf: Option<EntryId>,
     /// Without its book a session is written as it came, however long it is.
     _held: BookHold,
+}
+
+impl<'w> Walk<'w> {
+    fn new(state: &'w Arc<ServerState>, request: &'w Request, client: &'w ClientLine) -> Self {
+        Self { state, request, client, rebuilt: Mutex::default() }
+    }
 }
 
 impl Walk<'_> {
@@ -251,6 +276,12 @@ impl Walk<'_> {
         self.tell_of_truncation(session);
         let mut checkout = self.take_up(&place, &rule).await?;
         let acted = match attempt {
+            Attempt::First if self.state.settings.is_observing => {
+                let observed = self.state.engine.observe(&checkout).await?;
+                note_observed(self.state, session, &observed);
+                self.note_rebuilt(observed.step.record.as_deref());
+                observed
+            }
             Attempt::First => {
                 self.show_to_own_model(&checkout, &rule).await?;
                 let acted = self.state.engine.prepare(&checkout).await;
@@ -281,6 +312,7 @@ impl Walk<'_> {
         let leaf = acted.session.leaf();
         // Who acts on the path after this request has a line of their own.
         checkout.driver.ports_mut().operator = Some(self.operator(session, None));
+        self.expect_binding(&acted.session, session);
         let slots = self.state.books.with(session, |book| {
             book.tally.requests += 1;
             book.sent = Some((self.request.body.model().to_owned(), Instant::now()));
@@ -329,9 +361,23 @@ impl Walk<'_> {
         }
     }
 
+    /// Leaves out of a context that was rebuilt what this endpoint has refused in others.
+    fn expect_binding(&self, path: &Session, session: SessionId) {
+        let (endpoint, now) = (self.endpoint(self.request.body.model()), self.state.calendar());
+        let is_rebuilt = !path.compactions().is_empty();
+        if is_rebuilt && self.state.books.learned(|known| known.bindings.has(&endpoint, now)) {
+            let must_think = body_edit::must_think(self.request.body.bytes());
+            self.state.books.with(session, |book| book.sealed.expect_binding(must_think));
+        }
+    }
+
     /// Notes what the provider refused, for this request and those behind it.
     fn leave_out(&self, session: SessionId, attempt: Attempt, newest: Option<EntryId>) {
         let must_think = body_edit::must_think(self.request.body.bytes());
+        if attempt == Attempt::AfterBinding {
+            let (endpoint, now) = (self.endpoint(self.request.body.model()), self.state.calendar());
+            self.state.books.learned(|known| known.bindings.learn(&endpoint, now));
+        }
         self.state.books.with(session, |book| {
             book.tally.recoveries += 1;
             match attempt {
@@ -384,16 +430,36 @@ impl Walk<'_> {
         let known = RequestFacts { estimate, window: Some(budget.window), largest: None };
         let (state, endpoint) = (self.state.clone(), self.endpoint(self.request.body.model()));
         let size = request_size(&acted.session);
+        let done = self.done(session, size);
         let Request { protocol, body, tenant, .. } = self.request;
         let asked = match protocol {
             Protocol::Anthropic | Protocol::OpenaiChat => None,
             Protocol::OpenaiResponses => responses::asked(&state, *tenant, body),
         };
-        let learner = Learner { state, session, leaf, endpoint, size, asked };
+        let (measure, scale) = (acted.session.assembly().measure().clone(), budget.scale);
+        let counter = ReplyCounter { measure, scale };
+        let learner = Learner { state, session, leaf, endpoint, size, asked, counter };
         let fits_whole = budget.request(acted.session.timeline().whole()) <= budget.window;
         let policy = acted.session.policy();
         let may_recover = policy.mode != TriggerMode::Off && policy.guard.recoveries_max > 0;
-        Sender { fits_whole, may_recover, listener: Some(Arc::new(learner)), known }
+        Sender { fits_whole, may_recover, listener: Some(Arc::new(learner)), known, done }
+    }
+
+    /// What the reply's headers say.
+    fn done(&self, session: SessionId, size: RequestSize) -> DoneHeaders {
+        let is_observing = self.state.settings.is_observing;
+        let is_less = size.sent.min(size.observed) < size.whole;
+        let compaction = match *self.rebuilt.lock().unwrap_or_else(PoisonError::into_inner) {
+            CompactionUse::None if is_less => CompactionUse::InUse,
+            made => made,
+        };
+        DoneHeaders { taken_up: Some((session, size)), compaction, recovery: None, is_observing }
+    }
+
+    fn note_rebuilt(&self, record: Option<&Record>) {
+        if let Some(rebuilt) = record.and_then(CompactionUse::of) {
+            *self.rebuilt.lock().unwrap_or_else(PoisonError::into_inner) = rebuilt;
+        }
     }
 
     /// The session that the request goes on with, or a new one.
@@ -610,7 +676,7 @@ impl Walk<'_> {
         leaf = self.append(session, leaf, more).await?;
         checkout.leaf = leaf;
         // Others may have brought the reply before: a question asked again, or several at once.
-        if known > 0 && !input.is_empty() {
+        if known > 0 && !input.is_empty() && !self.state.settings.is_observing {
             self.show_to_own_model(&checkout, rule).await?;
             self.rest(&checkout, input).await?;
         }
@@ -705,7 +771,10 @@ impl Walk<'_> {
         if told.model != self.request.body.model() {
             called.assembly = self.assembly(rule, &told.model, &self.fixed())?;
         }
-        self.state.engine.reply(&called, told.usage).await?;
+        match told.source {
+            UsageSource::Provider => self.state.engine.reply(&called, told.usage).await?,
+            UsageSource::Estimate => self.state.engine.reply_estimated(&called, told.usage).await?,
+        };
         Ok(())
     }
 
@@ -732,8 +801,12 @@ impl Walk<'_> {
     ) -> Result<Option<PreparedSession>, WalkError> {
         let session = checkout.session;
         self.state.tell(NoticeKind::TooLong { session });
-        let figures = RefusalFigures { limit: told.limit(), requested: told.requested };
-        let (acted, verdict) = self.state.engine.overflow(checkout, figures, told.gap()).await?;
+        let figures = RefusalFigures { limit: told.limit().or(told.rate), requested: told.requested };
+        let (mut acted, verdict) = self.state.engine.overflow(checkout, figures, told.gap()).await?;
+        if told.limit().is_none() && told.rate.is_some() {
+            // What one minute allows is what this request must fit, and no window: nothing is learned from it.
+            acted.step.events.retain(|event| !matches!(event, Event::Learned { .. }));
+        }
         self.learn(&acted.step.events);
         let acted = self.settle(session, Ok(acted))?;
         if verdict.is_err() {
@@ -764,6 +837,7 @@ impl Walk<'_> {
             self.state.tell(NoticeKind::Failed { session, why: error.to_string() });
         })?;
         note_step(self.state, session, &acted);
+        self.note_rebuilt(acted.step.record.as_deref());
         Ok(acted)
     }
 }
@@ -771,8 +845,9 @@ impl Walk<'_> {
 /// What a request has, and what it would have without us: no more than the window, beyond which no provider takes it.
 fn request_size(path: &Session) -> RequestSize {
     let (budget, whole) = (path.budget(), path.timeline().whole());
-    let sent = budget.request(path.context().tokens());
-    RequestSize { without: budget.request(whole).min(budget.window).max(sent), sent }
+    let (whole, sent) = (budget.request(whole), budget.request(path.context().tokens()));
+    let observed = sent.less(path.timeline().observed());
+    RequestSize { whole, without: whole.min(budget.window).max(sent), sent, observed }
 }
 
 /// A person speaks in one of so many elements of a request; agents put reminders of their own in front.
