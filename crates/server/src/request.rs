@@ -70,7 +70,8 @@ impl Request {
         PreparedRequest { body: self.body.bytes().clone(), beta: None, from, session: None }
     }
 
-    /// Where a model of it is, and as what things are learned of it.
+    /// Where a model of it is, and as what things are learned of it. With a beta for a longer window a model is another: what was
+    /// learned of one says nothing of the other.
     pub(crate) fn endpoint(&self, model: &str) -> Endpoint {
         let base_url = self.upstream.to_string();
         let betas = self.beta.as_deref().unwrap_or_default().split(',').map(str::trim);

@@ -24,6 +24,9 @@ pub struct SessionAbout {
     /// The folder it was worked in.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub project: String,
+    /// What the proxy keeps of it beside its entries, in a form of its own.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub proxy_state: String,
     /// What one conversation of many in its file it is, where it is of a file with several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation: Option<usize>,

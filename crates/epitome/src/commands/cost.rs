@@ -13,7 +13,8 @@ use crate::stored_session::StoredSession;
 use crate::table::{Cell, Table};
 use crate::transcript_file::catalog;
 use anyhow::Result;
-use epitome_core::{Entry, EntryId, Mark, Record, Tokens};
+use epitome_core::{Entry, EntryId, Mark, Record, Tokens, UsageMark};
+use epitome_store::StoredEntry;
 use epitome_tokens::{Catalog, Usage};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
@@ -176,9 +177,13 @@ fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
         };
         items.push(price(reply.time_ms, reply.model.as_deref().unwrap_or(known), usage, 0));
     }
+    let mut calls = HashSet::new();
     for one in &stored.entries {
         let Entry::Mark(mark) = &one.entry else { continue };
         match mark {
+            // A reply that its client sent back in other words is in the session twice, and its call was one.
+            Mark::Usage(usage)
+                if usage.prompt > Tokens::ZERO && !calls.insert(call_of(stored, one, usage)) => {}
             Mark::Usage(usage) if usage.prompt > Tokens::ZERO => {
                 let model = if usage.model.is_empty() { known } else { &usage.model };
                 let (prompt, output) = (usage.prompt.0, usage.tokens.less(usage.prompt).0);
@@ -223,6 +228,18 @@ fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
         }
     }
     items
+}
+
+/// What tells a call from all others: what it was asked behind, and what its provider said of it.
+fn call_of<'s>(
+    stored: &'s StoredSession,
+    mark: &StoredEntry,
+    usage: &'s UsageMark,
+) -> (Option<EntryId>, [Tokens; 4], &'s str) {
+    let place = |reply| stored.entries.binary_search_by_key(&reply, |one| one.id).ok();
+    let asked = mark.parent.and_then(place).and_then(|at| stored.entries[at].parent);
+    let UsageMark { tokens, prompt, cache_read, cache_write, model, .. } = usage;
+    (asked, [*tokens, *prompt, *cache_read, *cache_write], model)
 }
 
 /// Compactions that were taken back, and not used again since.

@@ -3,6 +3,7 @@
 mod acts;
 mod books;
 mod checkpoints;
+mod client_compaction;
 mod closed_connections;
 mod doors;
 mod edges;
@@ -21,6 +22,8 @@ mod responses_agent;
 mod stage;
 mod told_once;
 mod unreported;
+mod waiting;
+mod whole_request;
 mod windows;
 
 use epitome_upstream::{Place, Script};
