@@ -33,7 +33,7 @@ pub(crate) fn store_soon(state: &Arc<ServerState>, session: SessionId, sent_with
         // The semaphore is never closed.
         let _turn = state.reply_slots.acquire().await;
         if store(&state, session, sent_with).await {
-            storing::store(state, session).await;
+            storing::store(state.clone(), session).await;
         }
     });
 }

@@ -45,7 +45,7 @@ impl Engine {
             is_repeated: true,
             time_ms: checkout.driver.ports().clock.unix_ms(),
         };
-        let appended = tree.append(&*self.store, parent, arrival).await;
+        let appended = tree.append(&*self.store, parent, arrival, Vec::new()).await;
         let ids = self.forget_unless_stored(checkout.session, appended).await?;
         Ok(ids.last().copied())
     }

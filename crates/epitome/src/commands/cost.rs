@@ -93,7 +93,7 @@ pub fn run(args: &CostArgs) -> Result<()> {
     let mut lines = BTreeMap::new();
     let mut total = CostLine { key: "total".to_owned(), ..CostLine::default() };
     for listed in sessions {
-        let stored = match StoredSession::load(&open, listed.session) {
+        let stored = match StoredSession::outline(&open, listed.session) {
             Ok(stored) => stored,
             // Of many, one that cannot be read is told and passed over.
             Err(error) if args.session.is_none() => {
@@ -164,8 +164,10 @@ fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
         };
         CostItem { time_ms, model: model.to_owned(), part }
     };
-    // What a copy was made with was paid in the session it is a copy of.
-    let replies = stored.kept.iter().flat_map(|kept| &kept.conversation().replies);
+    // What a copy or a fork was made with was paid in the session it is of.
+    let taken_over = stored.listed.about.fork.map_or(0, |fork| fork.entries);
+    let kept = stored.kept.iter().filter(|_| taken_over == 0);
+    let replies = kept.flat_map(|kept| &kept.conversation().replies);
     for reply in replies.filter(|reply| !reply.is_copied) {
         let Some(used) = reply.usage else { continue };
         let usage = Usage {
@@ -184,7 +186,7 @@ fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
             // A reply that its client sent back in other words is in the session twice, and its call was one.
             Mark::Usage(usage)
                 if usage.prompt > Tokens::ZERO && !calls.insert(call_of(stored, one, usage)) => {}
-            Mark::Usage(usage) if usage.prompt > Tokens::ZERO => {
+            Mark::Usage(usage) if usage.prompt > Tokens::ZERO && one.id.index() >= taken_over => {
                 let model = if usage.model.is_empty() { known } else { &usage.model };
                 let (prompt, output) = (usage.prompt.0, usage.tokens.less(usage.prompt).0);
                 let (cache_read, cache_write) = (usage.cache_read.0, usage.cache_write.0);
@@ -198,6 +200,9 @@ fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
             Mark::Compaction { record, .. } | Mark::Edit { record, .. } => {
                 if !undone.contains(&one.id) {
                     freed = freed.saturating_add(record.tokens_before.less(record.tokens_after).0);
+                }
+                if one.id.index() < taken_over {
+                    continue;
                 }
                 let time_ms = record.time_ms.or(one.time_ms);
                 items.push(CostItem {

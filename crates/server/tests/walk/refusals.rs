@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
 use epitome_core::policy::Settings;
-use epitome_core::{Policy, Tokens};
+use epitome_core::{KeptBodies, Policy, Tokens};
 use epitome_engine::store::MemoryStore;
 use epitome_server::{ServerStore, SessionRule};
 use epitome_upstream::{Binding, Script};
@@ -98,7 +98,8 @@ async fn what_was_refused_stays_out_when_the_server_is_restarted() {
     for mode in ["adaptive", "enabled"] {
         let script = Script { tool_rounds: 4, binding: Binding::Conversation, ..Script::default() };
         let stage = Stage::new(script, SMALL).await;
-        let store = ServerStore { store: Arc::new(MemoryStore::default()), key: [7; 32] };
+        let store =
+            ServerStore { store: Arc::new(MemoryStore::default()), key: [7; 32], keep: KeptBodies::All };
         let mut thinking = json!({"type": mode});
         if mode == "enabled" {
             thinking["budget_tokens"] = json!(1_024);
