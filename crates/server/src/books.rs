@@ -4,15 +4,15 @@
 //! A book that a request is worked on with is held and stays. Of the others those go first that nobody went on with: titles and
 //! probes are a request each, many for each turn of the conversation they are about, and must not push it out.
 
+use crate::ended_call::EndedCall;
 use crate::endpoint_facts::{LearnedFacts, calibration_name};
 use crate::remarks::Remarks;
 use crate::sealed_parts::SealedParts;
 use crate::tally::Tally;
 use crate::view::Origin;
-use epitome_core::{Budget, EntryId, Mark, Message, Record, Tokens};
+use epitome_core::{Budget, EntryId, Mark, Record, Tokens};
 use epitome_engine::store::SessionId;
 use epitome_engine::{Checkout, Session, SharedCalibration};
-use epitome_tokens::Usage;
 use epitome_wire::Protocol;
 use epitome_wire::overflow::{Endpoint, LearnedWindows};
 use serde::Serialize;
@@ -143,32 +143,6 @@ pub(crate) struct NewestRequest {
     pub(crate) tokens: Tokens,
     /// The room there is.
     pub(crate) budget: Budget,
-}
-
-/// A call of a model that has ended.
-pub(crate) struct EndedCall {
-    pub(crate) model: String,
-    /// What it took, and who says so.
-    pub(crate) usage: Option<(Usage, UsageSource)>,
-    /// Its reply, until that is stored.
-    pub(crate) reply: Option<UnstoredReply>,
-    /// The entry that its reply was stored as, with its usage.
-    pub(crate) stored_as: Option<EntryId>,
-}
-
-/// Who says what a call took.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum UsageSource {
-    /// Its provider.
-    Provider,
-    /// Its provider said nothing: our own count.
-    Estimate,
-}
-
-/// A reply, and how the path that it answers is worked on.
-pub(crate) struct UnstoredReply {
-    pub(crate) message: Message,
-    pub(crate) checkout: Checkout,
 }
 
 /// A day of one person's agents and their sub-agents. A session let go is taken up anew from the client's

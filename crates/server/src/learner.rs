@@ -1,7 +1,7 @@
 //! Learning from replies: what the provider said of a call goes to its session, to the totals, and to what is known of
 //! the model's window.
 
-use crate::books::{EndedCall, UnstoredReply, UsageSource};
+use crate::ended_call::{EndedCall, UnstoredReply, UsageSource};
 use crate::notice::NoticeKind;
 use crate::remarks;
 use crate::reply::ReplyListener;

@@ -2,8 +2,8 @@
 //! What would have been done is found out by what asks nobody.
 
 use crate::notice::NoticeKind;
-use crate::reply::Resend;
 use crate::request::Request;
+use crate::resend::Resend;
 use crate::server_state::ServerState;
 use crate::walk::PreparedRequest;
 use epitome_core::{Entry, EntryId, Mark, Record};

@@ -3,7 +3,8 @@
 //! last one of a conversation, that of a request which stands alone, and whatever a server has at its end.
 
 use crate::blocking;
-use crate::books::{Book, EndedCall, UnstoredReply, UsageSource};
+use crate::books::Book;
+use crate::ended_call::{EndedCall, UnstoredReply, UsageSource};
 use crate::server_state::ServerState;
 use crate::storing;
 use epitome_core::EntryId;

@@ -1,6 +1,6 @@
 //! What is counted of a conversation: requests, recoveries, and what the provider says they took.
 
-use crate::books::UsageSource;
+use crate::ended_call::UsageSource;
 use epitome_tokens::Usage;
 use epitome_wire::ReportedUsage;
 use epitome_wire::overflow::{OverflowVerdict, RequestFacts, notice};

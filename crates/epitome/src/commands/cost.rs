@@ -16,6 +16,7 @@ use anyhow::Result;
 use epitome_core::{Entry, EntryId, Mark, Record, Tokens, UsageMark};
 use epitome_store::StoredEntry;
 use epitome_tokens::{Catalog, Usage};
+use epitome_wire::RecordedReply;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 
@@ -144,32 +145,33 @@ enum CostPart {
     Observation,
 }
 
-/// Everything of a session that took tokens, in the order it happened.
-fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
-    let mut items = Vec::new();
-    let mut freed = 0_u64;
-    let mut observed = 0_u64;
-    let undone = undone(stored);
-    let known = stored.listed.about.model.as_str();
-    let price = |time_ms, model: &str, usage: Usage, saved: u64| {
-        let prices = catalog.find(model).prices.map(|prices| prices.value);
-        let cached = Usage { prompt: saved, cache_read: saved, ..Usage::default() };
-        let part = CostPart::Call {
-            usage,
-            dollars: prices.map(|prices| prices.cost(&usage)),
-            saved,
-            is_estimated: false,
-            observed: 0,
-            saved_dollars: if saved == 0 { Some(0.0) } else { prices.map(|prices| prices.cost(&cached)) },
-        };
-        CostItem { time_ms, model: model.to_owned(), part }
+/// A call at list prices, with what it did not send.
+fn priced(catalog: &Catalog, time_ms: Option<u64>, model: &str, usage: Usage, saved: u64) -> CostItem {
+    let prices = catalog.find(model).prices.map(|prices| prices.value);
+    let cached = Usage { prompt: saved, cache_read: saved, ..Usage::default() };
+    let part = CostPart::Call {
+        usage,
+        dollars: prices.map(|prices| prices.cost(&usage)),
+        saved,
+        is_estimated: false,
+        observed: 0,
+        saved_dollars: if saved == 0 { Some(0.0) } else { prices.map(|prices| prices.cost(&cached)) },
     };
-    // What a copy or a fork was made with was paid in the session it is of.
-    let taken_over = stored.listed.about.fork.map_or(0, |fork| fork.entries);
-    let kept = stored.kept.iter().filter(|_| taken_over == 0);
-    let replies = kept.flat_map(|kept| &kept.conversation().replies);
-    for reply in replies.filter(|reply| !reply.is_copied) {
-        let Some(used) = reply.usage else { continue };
+    CostItem { time_ms, model: model.to_owned(), part }
+}
+
+/// How much of a session was taken over from the one it is a fork of, and paid there.
+fn taken_over(stored: &StoredSession) -> usize {
+    stored.listed.about.fork.map_or(0, |fork| fork.entries)
+}
+
+/// The calls that the file of a session tells of. What a copy or a fork was made with was paid in the session it is of.
+fn calls_of_file(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
+    let known = stored.listed.about.model.as_str();
+    let kept = stored.kept.iter().filter(|_| taken_over(stored) == 0);
+    let replies = kept.flat_map(|kept| &kept.conversation().replies).filter(|reply| !reply.is_copied);
+    let item = |reply: &RecordedReply| {
+        let used = reply.usage?;
         let usage = Usage {
             prompt: used.prompt,
             output: used.output,
@@ -177,8 +179,37 @@ fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
             cache_write: used.cache_write,
             ..Usage::default()
         };
-        items.push(price(reply.time_ms, reply.model.as_deref().unwrap_or(known), usage, 0));
+        Some(priced(catalog, reply.time_ms, reply.model.as_deref().unwrap_or(known), usage, 0))
+    };
+    replies.filter_map(item).collect()
+}
+
+/// A call as a mark tells of it, which did not send what was `freed`, and would not have sent what was `observed`.
+fn marked_call(
+    catalog: &Catalog,
+    one: &StoredEntry,
+    mark: &UsageMark,
+    known: &str,
+    freed: u64,
+    would: u64,
+) -> CostItem {
+    let model = if mark.model.is_empty() { known } else { &mark.model };
+    let (prompt, output) = (mark.prompt.0, mark.tokens.less(mark.prompt).0);
+    let (cache_read, cache_write) = (mark.cache_read.0, mark.cache_write.0);
+    let usage = Usage { prompt, output, cache_read, cache_write, ..Usage::default() };
+    let mut item = priced(catalog, one.time_ms, model, usage, freed);
+    if let CostPart::Call { is_estimated, observed, .. } = &mut item.part {
+        (*is_estimated, *observed) = (mark.is_estimated, would);
     }
+    item
+}
+
+/// Everything of a session that took tokens, in the order it happened.
+fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
+    let mut items = calls_of_file(stored, catalog);
+    let (mut freed, mut observed) = (0_u64, 0_u64);
+    let (undone, taken_over) = (undone(stored), taken_over(stored));
+    let known = stored.listed.about.model.as_str();
     let mut calls = HashSet::new();
     for one in &stored.entries {
         let Entry::Mark(mark) = &one.entry else { continue };
@@ -187,15 +218,7 @@ fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
             Mark::Usage(usage)
                 if usage.prompt > Tokens::ZERO && !calls.insert(call_of(stored, one, usage)) => {}
             Mark::Usage(usage) if usage.prompt > Tokens::ZERO && one.id.index() >= taken_over => {
-                let model = if usage.model.is_empty() { known } else { &usage.model };
-                let (prompt, output) = (usage.prompt.0, usage.tokens.less(usage.prompt).0);
-                let (cache_read, cache_write) = (usage.cache_read.0, usage.cache_write.0);
-                let used = Usage { prompt, output, cache_read, cache_write, ..Usage::default() };
-                let mut item = price(one.time_ms, model, used, freed);
-                if let CostPart::Call { is_estimated, observed: would, .. } = &mut item.part {
-                    (*is_estimated, *would) = (usage.is_estimated, observed);
-                }
-                items.push(item);
+                items.push(marked_call(catalog, one, usage, known, freed, observed));
             }
             Mark::Compaction { record, .. } | Mark::Edit { record, .. } => {
                 if !undone.contains(&one.id) {
