@@ -23,7 +23,7 @@ enum Fault {
     Stall,
     /// Not even a status.
     StallAtOnce,
-    /// Half of an error's body, then nothing.
+    /// Half of an error's body, then nothing: it is held for a moment, and seen when the provider is given up at the latest.
     StalledError,
     /// Half a stream, then a reset.
     Reset,
@@ -49,10 +49,9 @@ enum Fault {
     Rubbish,
 }
 
-const FAULTS: [Fault; 14] = [
+const FAULTS: [Fault; 13] = [
     Fault::Stall,
     Fault::StallAtOnce,
-    Fault::StalledError,
     Fault::Reset,
     Fault::Trickle,
     Fault::HalfEvent,
