@@ -17,6 +17,7 @@ use epitome_store::StoredEntry;
 use epitome_tokens::{Catalog, Usage};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 /// What calls took.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -158,13 +159,8 @@ fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
         };
         items.push(price(reply.time_ms, reply.model.as_deref().unwrap_or(known), usage, 0));
     }
-    let mut calls = HashSet::new();
-    for one in &stored.entries {
-        let Entry::Mark(mark) = &one.entry else { continue };
+    for (one, mark) in marks(stored) {
         match mark {
-            // A reply that its client sent back in other words is in the session twice, and its call was one.
-            Mark::Usage(usage)
-                if usage.prompt > Tokens::ZERO && !calls.insert(call_of(stored, one, usage)) => {}
             Mark::Usage(usage) if usage.prompt > Tokens::ZERO && one.id.index() >= taken_over => {
                 let model = if usage.model.is_empty() { known } else { &usage.model };
                 let (prompt, output) = (usage.prompt.0, usage.tokens.less(usage.prompt).0);
@@ -205,16 +201,44 @@ fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
     items
 }
 
+/// The marks of a session. A reply that its client sent back in other words is in it twice, and what its provider said of it once.
+fn marks(stored: &StoredSession) -> Vec<(&StoredEntry, &Mark)> {
+    let mut calls = HashSet::new();
+    let mut is_news = |one: &StoredEntry, mark: &Mark| match mark {
+        Mark::Usage(usage) => calls.insert(call_of(stored, one, usage)),
+        Mark::Compaction { .. }
+        | Mark::Edit { .. }
+        | Mark::Apply { .. }
+        | Mark::Undo { .. }
+        | Mark::Redo { .. }
+        | Mark::Pin { .. }
+        | Mark::Unpin { .. }
+        | Mark::Label { .. }
+        | Mark::Judgement { .. }
+        | Mark::Failure
+        | Mark::Floor { .. }
+        | Mark::Refill
+        | Mark::Hold { .. }
+        | Mark::Reset
+        | Mark::Request { .. } => true,
+    };
+    let mark = |one| match one {
+        StoredEntry { entry: Entry::Mark(mark), .. } => Some((one, mark)),
+        StoredEntry { entry: Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. }, .. } => None,
+    };
+    stored.entries.iter().filter_map(mark).filter(|(one, mark)| is_news(one, mark)).collect()
+}
+
 /// What tells a call from all others: what it was asked behind, and what its provider said of it.
-fn call_of<'s>(
-    stored: &'s StoredSession,
+fn call_of(
+    stored: &StoredSession,
     mark: &StoredEntry,
-    usage: &'s UsageMark,
-) -> (Option<EntryId>, [Tokens; 4], &'s str) {
+    usage: &UsageMark,
+) -> (Option<EntryId>, [Tokens; 4], Arc<str>) {
     let place = |reply| stored.entries.binary_search_by_key(&reply, |one| one.id).ok();
     let asked = mark.parent.and_then(place).and_then(|at| stored.entries[at].parent);
     let UsageMark { tokens, prompt, cache_read, cache_write, model, .. } = usage;
-    (asked, [*tokens, *prompt, *cache_read, *cache_write], model)
+    (asked, [*tokens, *prompt, *cache_read, *cache_write], model.clone())
 }
 
 /// Compactions that were taken back, and not used again since.
