@@ -1,7 +1,8 @@
 //! `epitome cost`: what stored sessions took, their own calls and those that wrote summaries apart, and what was saved.
 //!
-//! Calls are those the provider told the usage of: by marks in the store, or in the file a session was read from. What was
-//! saved is what those calls did not send because of compactions before them.
+//! Calls are those the provider told the usage of, or that were counted by us where it said nothing: by marks in the store, or in the
+//! file a session was read from. What was saved is what those calls did not send because of compactions before them; what a server
+//! only observed saved nothing, and is told beside it.
 
 use super::entries::time_text;
 use super::print_json;
@@ -23,6 +24,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 struct Spending {
     calls: u64,
+    /// Of these, the ones whose provider said nothing: what they took is our own count.
+    estimated: u64,
     /// Prompt tokens, cached ones included.
     input: u64,
     cache_read: u64,
@@ -66,6 +69,10 @@ struct CostLine {
     compactor: Spending,
     saved: Saving,
     compactions: u64,
+    /// Compactions that were not made, because a server only observed.
+    observed: u64,
+    /// What calls would not have sent, had they been.
+    observed_tokens: u64,
 }
 
 /// What `--json` prints.
@@ -122,15 +129,27 @@ struct CostItem {
 
 enum CostPart {
     /// A call of the session's own, and what it did not send.
-    Call { usage: Usage, dollars: Option<f64>, saved: u64, saved_dollars: Option<f64> },
+    Call {
+        usage: Usage,
+        dollars: Option<f64>,
+        saved: u64,
+        saved_dollars: Option<f64>,
+        /// Whether its provider said nothing of it, and the figures are our own count.
+        is_estimated: bool,
+        /// What it would not have sent, had what was observed been done.
+        observed: u64,
+    },
     /// A compaction.
     Pass { record: std::sync::Arc<Record> },
+    /// A compaction that was not made.
+    Observation,
 }
 
 /// Everything of a session that took tokens, in the order it happened.
 fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
     let mut items = Vec::new();
     let mut freed = 0_u64;
+    let mut observed = 0_u64;
     let undone = undone(stored);
     let known = stored.listed.about.model.as_str();
     let price = |time_ms, model: &str, usage: Usage, saved: u64| {
@@ -140,6 +159,8 @@ fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
             usage,
             dollars: prices.map(|prices| prices.cost(&usage)),
             saved,
+            is_estimated: false,
+            observed: 0,
             saved_dollars: if saved == 0 { Some(0.0) } else { prices.map(|prices| prices.cost(&cached)) },
         };
         CostItem { time_ms, model: model.to_owned(), part }
@@ -166,7 +187,11 @@ fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
                 let (prompt, output) = (usage.prompt.0, usage.tokens.less(usage.prompt).0);
                 let (cache_read, cache_write) = (usage.cache_read.0, usage.cache_write.0);
                 let used = Usage { prompt, output, cache_read, cache_write, ..Usage::default() };
-                items.push(price(one.time_ms, model, used, freed));
+                let mut item = price(one.time_ms, model, used, freed);
+                if let CostPart::Call { is_estimated, observed: would, .. } = &mut item.part {
+                    (*is_estimated, *would) = (usage.is_estimated, observed);
+                }
+                items.push(item);
             }
             Mark::Compaction { record, .. } | Mark::Edit { record, .. } => {
                 if !undone.contains(&one.id) {
@@ -196,6 +221,11 @@ fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
             | Mark::Hold { .. }
             | Mark::Reset
             | Mark::Request { .. } => {}
+            Mark::Observation { record, saved } => {
+                observed = saved.0;
+                let time_ms = record.time_ms.or(one.time_ms);
+                items.push(CostItem { time_ms, model: summarizer(record), part: CostPart::Observation });
+            }
         }
     }
     items
@@ -272,8 +302,10 @@ fn key(stored: &StoredSession, item: &CostItem, by: CostKey) -> String {
 impl CostLine {
     fn add(&mut self, item: &CostItem) {
         match &item.part {
-            CostPart::Call { usage, dollars, saved, saved_dollars, .. } => {
+            CostPart::Call { usage, dollars, saved, saved_dollars, is_estimated, observed } => {
                 self.primary.calls += 1;
+                self.primary.estimated += u64::from(*is_estimated);
+                self.observed_tokens = self.observed_tokens.saturating_add(*observed);
                 self.primary.input = self.primary.input.saturating_add(usage.prompt);
                 self.primary.cache_read = self.primary.cache_read.saturating_add(usage.cache_read);
                 self.primary.output = self.primary.output.saturating_add(usage.output);
@@ -281,6 +313,7 @@ impl CostLine {
                 self.saved.tokens = self.saved.tokens.saturating_add(*saved);
                 self.saved.dollars_cached.add(*saved_dollars);
             }
+            CostPart::Observation => self.observed += 1,
             CostPart::Pass { record } => {
                 self.compactions += 1;
                 self.compactor.calls += u64::from(record.spent.calls);
@@ -333,5 +366,20 @@ fn page(listing: &CostListing) -> Page {
         page,
         "\nat list prices, – where one is not known; saved is what calls did not send after compactions"
     );
+    let CostLine { primary, observed, observed_tokens, .. } = &listing.total;
+    if primary.estimated > 0 {
+        writeln!(
+            page,
+            "{} of the calls by our own count: their provider said nothing",
+            grouped(primary.estimated)
+        );
+    }
+    if *observed > 0 {
+        let (observed, tokens) = (grouped(*observed), grouped(*observed_tokens));
+        writeln!(
+            page,
+            "only observed, not done: {observed} compactions, which would have saved {tokens} tokens"
+        );
+    }
     page
 }
