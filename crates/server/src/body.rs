@@ -145,6 +145,12 @@ impl Body {
         self.field(key).and_then(|value| serde_json::from_str(value).ok())
     }
 
+    /// How often a text stands in what is around the messages.
+    pub(crate) fn count_around(&self, text: &str) -> usize {
+        let around = [&self.bytes[..self.list.start], &self.bytes[self.list.end..]];
+        around.map(|part| String::from_utf8_lossy(part).matches(text).count()).iter().sum()
+    }
+
     /// How many messages there are.
     pub(crate) fn len(&self) -> usize {
         self.before.len() + self.elements.len()

@@ -3,7 +3,7 @@
 use crate::notice::OperatorNotice;
 use crate::rules::Rules;
 use crate::upstream_route::UpstreamRoute;
-use epitome_core::Tokens;
+use epitome_core::{KeptBodies, Tokens};
 use epitome_engine::Clock;
 use epitome_engine::store::Store;
 use epitome_tokens::Catalog;
@@ -39,6 +39,8 @@ pub struct ServerStore {
     pub store: Arc<dyn Store>,
     /// The key of the hashes that lead to what is in it.
     pub key: [u8; 32],
+    /// How much of what clients say it keeps.
+    pub keep: KeptBodies,
 }
 
 /// The base URL of each provider: what stands in front of `/v1/…`.

@@ -1,7 +1,8 @@
 //! A context as messages on the wire. The client's own bytes are spliced by `wire`; here is what stands where in them.
 
 use crate::body::Body;
-use epitome_core::Message;
+use crate::cache_marks;
+use epitome_core::{Block, Message};
 use epitome_wire::Protocol;
 use epitome_wire::protocol::{ElementPart, ElementPlace, ListSlot, splice};
 use std::borrow::Cow;
@@ -60,5 +61,23 @@ pub(crate) fn messages<'b>(
             }
         });
     }
-    splice(protocol, &elements, opening, &all)
+    let mut messages = splice(protocol, &elements, opening, &all);
+    if protocol == Protocol::Anthropic
+        && let Some(text) = summary_text(slots)
+    {
+        cache_marks::mark_summary(body, &mut messages, text);
+    }
+    messages
+}
+
+/// What the summary among `slots` says.
+fn summary_text(slots: &[ViewSlot]) -> Option<&str> {
+    let blocks = slots.iter().find_map(|slot| match slot {
+        ViewSlot::Summary(message) => Some(&message.blocks),
+        ViewSlot::Message(..) => None,
+    })?;
+    match &blocks[..] {
+        [Block::Text { text }] => Some(text),
+        _ => None,
+    }
 }

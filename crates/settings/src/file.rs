@@ -2,6 +2,7 @@
 
 use super::error::SettingsError;
 use super::layer::{ALIAS, HOOK, Layer, Names, SettingOrigin, SettingSource};
+use super::store::STORE;
 use std::sync::Arc;
 use toml::{Table, Value};
 
@@ -24,6 +25,8 @@ pub(super) struct SettingsFile {
     pub(super) aliases: Table,
     /// `[hook.NAME]`: commands that are asked and told of compactions, from the operator's own file.
     pub(super) hooks: Table,
+    /// `[store]`: what is kept, and for how long, from the operator's own file.
+    pub(super) store: Table,
     /// `[agents]`: paths of agents' files by name.
     pub(super) agents: Table,
 }
@@ -46,6 +49,7 @@ pub(super) fn read(origin: &SettingOrigin, file: &SourceText) -> Result<Settings
     if !origin.is_of_project() {
         read.aliases = take(&mut table, origin, ALIAS)?;
         read.hooks = take(&mut table, origin, HOOK)?;
+        read.store = take(&mut table, origin, STORE)?;
     }
     read.agents = take(&mut table, origin, "agents")?;
     take_blocks(&mut read.layer, origin, &mut table)?;

@@ -32,6 +32,8 @@ pub mod preset;
 pub mod prompts;
 mod resolve;
 pub mod schema;
+mod span;
+mod store;
 mod together;
 
 pub use agent::parent;
@@ -42,3 +44,5 @@ pub use live::{FileStamp, Files, LivePolicy, PolicyFiles};
 pub use preset::{OwnPreset, Presets};
 pub use resolve::{FlagValue, ResolvedPolicy, Sources, resolve};
 pub use schema::Door;
+pub use span::{parse_size, parse_span};
+pub use store::{STORE_KEYS, StoreSettings};

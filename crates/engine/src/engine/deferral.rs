@@ -110,10 +110,22 @@ impl SessionTree {
 
 /// Two batches as one, in their order.
 fn merge(mut first: CommitBatch, second: CommitBatch) -> CommitBatch {
-    let CommitBatch { entries, messages, hashes, leaf, events, about, file, delivered, durability, time_ms } =
-        second;
+    let CommitBatch {
+        entries,
+        messages,
+        times,
+        hashes,
+        leaf,
+        events,
+        about,
+        file,
+        delivered,
+        durability,
+        time_ms,
+    } = second;
     first.entries.extend(entries);
     first.messages.extend(messages);
+    first.times.extend(times);
     first.hashes.extend(hashes);
     first.events.extend(events);
     first.delivered.extend(delivered);

@@ -8,7 +8,7 @@ use anyhow::Result;
 use epitome_core::{
     Archive as _, Author, Entry, EntryId, Form, Mark, Outcome, Record, Role, Slot, TextDetail, Tokens,
 };
-use epitome_engine::Session;
+use epitome_engine::{Session, is_branch_summary};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 
@@ -64,9 +64,13 @@ pub fn rows(stored: &StoredSession, file: &TranscriptFile, session: &Session) ->
     let mut rows = Vec::with_capacity(stored.entries.len());
     for one in &stored.entries {
         let is_message = matches!(one.entry, Entry::Message(_));
+        let mut kind = kind(&one.entry);
         let text = match &one.entry {
             Entry::Message(_) => {
                 let message = conversation.originals.message(one.id)?;
+                if is_branch_summary(&message) {
+                    kind = "branch";
+                }
                 columns::cut(&message.plain_text(TextDetail::Spoken), TEXT_CHARS)
             }
             entry @ (Entry::Recorded(_) | Entry::Note { .. } | Entry::Mark(_)) => {
@@ -80,7 +84,7 @@ pub fn rows(stored: &StoredSession, file: &TranscriptFile, session: &Session) ->
         rows.push(EntryRow {
             id: one.id,
             parent: one.parent,
-            kind: kind(&one.entry),
+            kind,
             // When a file was imported says nothing of when it was said.
             time_ms: said.get(&one.id).copied().or(one.time_ms.filter(|_| one.id.index() >= since)),
             author: match &one.entry {

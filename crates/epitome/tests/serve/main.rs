@@ -5,6 +5,7 @@ mod agents;
 mod changes;
 mod files;
 mod hybrid;
+mod kept_bodies;
 mod lessons;
 mod log;
 mod newest_work;
