@@ -250,13 +250,17 @@ fn marks(stored: &StoredSession) -> Vec<(&StoredEntry, &Mark)> {
         | Mark::Refill
         | Mark::Hold { .. }
         | Mark::Reset
-        | Mark::Request { .. } => true,
+        | Mark::Request { .. }
+        | Mark::Observation { .. } => true,
     };
-    let mark = |one| match one {
-        StoredEntry { entry: Entry::Mark(mark), .. } => Some((one, mark)),
-        StoredEntry { entry: Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. }, .. } => None,
-    };
-    stored.entries.iter().filter_map(mark).filter(|(one, mark)| is_news(one, mark)).collect()
+    stored.entries.iter().filter_map(with_mark).filter(|(one, mark)| is_news(one, mark)).collect()
+}
+
+fn with_mark(entry: &StoredEntry) -> Option<(&StoredEntry, &Mark)> {
+    match &entry.entry {
+        Entry::Mark(mark) => Some((entry, mark)),
+        Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => None,
+    }
 }
 
 /// What tells a call from all others: what it was asked behind, and what its provider said of it.
