@@ -9,6 +9,7 @@ mod deferral;
 mod hand_over;
 mod keeping;
 mod originals;
+mod prefix_jobs;
 mod queue;
 mod replies;
 mod shared_waiter;
@@ -35,11 +36,12 @@ use epitome_core::{
 };
 use epitome_tokens::Usage;
 use futures_util::lock::Mutex as AsyncMutex;
+use prefix_jobs::PrefixClaim;
 use shared_waiter::SharedWaiter;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tree::{PrefixClaim, SessionTree};
+use tree::SessionTree;
 
 /// Stored sessions, and the acts on them.
 pub struct Engine {

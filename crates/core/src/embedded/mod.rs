@@ -6,12 +6,15 @@
 mod action;
 mod answer;
 mod carried;
+mod code;
+mod concept;
 mod cover;
 mod dialogue;
 mod escape;
 mod files;
 mod lines_by_word;
 mod link;
+mod names;
 mod own;
 mod page;
 mod reading;
@@ -20,6 +23,7 @@ mod statement;
 mod table;
 mod weight;
 mod write;
+mod written;
 
 use crate::facts::Secrets;
 use crate::ledger::Ledger;
@@ -32,6 +36,7 @@ use reading::Reading;
 pub(crate) use reading::{StatedRule, rules_in};
 pub(crate) use statement::{StatedSentence, sentences_in};
 use std::collections::HashSet;
+pub(crate) use written::{WrittenNote, notes_in};
 
 /// A summary without its fence, and what it was made from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -19,6 +19,7 @@ use epitome_tokens::{Catalog, Usage};
 use epitome_wire::RecordedReply;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 /// What calls took.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -210,13 +211,8 @@ fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
     let (mut freed, mut observed) = (0_u64, 0_u64);
     let (undone, taken_over) = (undone(stored), taken_over(stored));
     let known = stored.listed.about.model.as_str();
-    let mut calls = HashSet::new();
-    for one in &stored.entries {
-        let Entry::Mark(mark) = &one.entry else { continue };
+    for (one, mark) in marks(stored) {
         match mark {
-            // A reply that its client sent back in other words is in the session twice, and its call was one.
-            Mark::Usage(usage)
-                if usage.prompt > Tokens::ZERO && !calls.insert(call_of(stored, one, usage)) => {}
             Mark::Usage(usage) if usage.prompt > Tokens::ZERO && one.id.index() >= taken_over => {
                 items.push(marked_call(catalog, one, usage, known, freed, observed));
             }
@@ -258,16 +254,48 @@ fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
     items
 }
 
+/// The marks of a session. A reply that its client sent back in other words is in it twice, and what its provider said of it once.
+fn marks(stored: &StoredSession) -> Vec<(&StoredEntry, &Mark)> {
+    let mut calls = HashSet::new();
+    let mut is_news = |one: &StoredEntry, mark: &Mark| match mark {
+        Mark::Usage(usage) => calls.insert(call_of(stored, one, usage)),
+        Mark::Compaction { .. }
+        | Mark::Edit { .. }
+        | Mark::Apply { .. }
+        | Mark::Undo { .. }
+        | Mark::Redo { .. }
+        | Mark::Pin { .. }
+        | Mark::Unpin { .. }
+        | Mark::Label { .. }
+        | Mark::Judgement { .. }
+        | Mark::Failure
+        | Mark::Floor { .. }
+        | Mark::Refill
+        | Mark::Hold { .. }
+        | Mark::Reset
+        | Mark::Request { .. }
+        | Mark::Observation { .. } => true,
+    };
+    stored.entries.iter().filter_map(with_mark).filter(|(one, mark)| is_news(one, mark)).collect()
+}
+
+fn with_mark(entry: &StoredEntry) -> Option<(&StoredEntry, &Mark)> {
+    match &entry.entry {
+        Entry::Mark(mark) => Some((entry, mark)),
+        Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => None,
+    }
+}
+
 /// What tells a call from all others: what it was asked behind, and what its provider said of it.
-fn call_of<'s>(
-    stored: &'s StoredSession,
+fn call_of(
+    stored: &StoredSession,
     mark: &StoredEntry,
-    usage: &'s UsageMark,
-) -> (Option<EntryId>, [Tokens; 4], &'s str) {
+    usage: &UsageMark,
+) -> (Option<EntryId>, [Tokens; 4], Arc<str>) {
     let place = |reply| stored.entries.binary_search_by_key(&reply, |one| one.id).ok();
     let asked = mark.parent.and_then(place).and_then(|at| stored.entries[at].parent);
     let UsageMark { tokens, prompt, cache_read, cache_write, model, .. } = usage;
-    (asked, [*tokens, *prompt, *cache_read, *cache_write], model)
+    (asked, [*tokens, *prompt, *cache_read, *cache_write], model.clone())
 }
 
 /// Compactions that were taken back, and not used again since.
