@@ -35,7 +35,7 @@ pub(super) fn is_code(line: &str) -> bool {
 }
 
 /// Whether a line says nothing by itself: code, or hardly a word.
-pub(super) fn is_mute(line: &str) -> bool {
+pub(crate) fn is_mute(line: &str) -> bool {
     (words(line) <= 1 && !is_spaceless(line)) || is_code(line)
 }
 
