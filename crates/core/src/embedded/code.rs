@@ -22,20 +22,32 @@ const SENTENCE_WORDS: usize = 8;
 /// Whether a line reads as code or data rather than as something said.
 pub(super) fn is_code(line: &str) -> bool {
     let line = line.trim();
-    if line.is_empty() || (is_spaceless(line) && !ENDS.is_match(line)) {
+    let is_edged = ENDS.is_match(line);
+    if line.is_empty() || (!is_edged && is_spaceless(line)) {
+        return false;
+    }
+    let is_edged = is_edged || BEGINS.is_match(line);
+    // Every line of a history is asked: most have too few signs, with their names or without.
+    if !is_edged && signs(line) < SIGNS_MIN {
         return false;
     }
     let said = NAMES.replace_all(line, " x ");
-    let words = words(&said);
-    let signs = said.chars().filter(|c| "{}()[]<>=;:&$\"'\\/+%^_@".contains(*c)).count();
-    if BEGINS.is_match(line) || ENDS.is_match(line) {
-        return words < SENTENCE_WORDS || signs * 3 > words;
+    let (words, signs) = (words(&said), signs(&said));
+    match is_edged {
+        true => words < SENTENCE_WORDS || signs * 3 > words,
+        false => signs >= SIGNS_MIN && signs > words,
     }
-    signs >= 3 && signs > words
+}
+
+/// A line with fewer signs is no code by these alone.
+const SIGNS_MIN: usize = 3;
+
+fn signs(text: &str) -> usize {
+    text.bytes().filter(|byte| b"{}()[]<>=;:&$\"'\\/+%^_@".contains(byte)).count()
 }
 
 /// Whether a line says nothing by itself: code, or hardly a word.
-pub(super) fn is_mute(line: &str) -> bool {
+pub(crate) fn is_mute(line: &str) -> bool {
     (words(line) <= 1 && !is_spaceless(line)) || is_code(line)
 }
 

@@ -30,6 +30,7 @@ use crate::ledger::Ledger;
 use crate::statement_source::SourcedText;
 use crate::{EntryId, Material, Original, Tokens};
 pub use answer::AnswerIndex;
+pub(crate) use code::is_mute;
 use escape::Escape;
 use page::SummaryPage;
 use reading::Reading;

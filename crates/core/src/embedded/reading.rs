@@ -219,7 +219,7 @@ impl Reading {
         for result in message.results() {
             // What a sub-agent reports is said to the model, and by one.
             if action::finish(&mut self.actions, result).is_some_and(action::delegates) {
-                let told = self.secrets.screen(&result.text()).into_owned();
+                let told = self.secrets.screen(&spoken(&result.text())).into_owned();
                 self.state(id, &told);
             }
         }

@@ -153,11 +153,12 @@ fn pieces(reading: &Reading, focus: Option<&str>, listed: &HashSet<String>) -> V
             continue;
         }
         seen.insert(text, all.len());
-        if is_mute(text) {
+        let (is_linking, is_mute) = (is_linking(text), is_mute(text));
+        let share = if is_mute { TUNING.mute } else { 1.0 };
+        all.push(Candidate { share, ..line_piece(reading, at, is_linking, focus) });
+        if is_mute {
             all.extend(names_piece(reading, at));
         }
-        let is_linking = is_linking(text);
-        all.push(line_piece(reading, at, is_linking, focus));
         if !is_linking {
             all.extend(joined_piece(reading, at));
         }
@@ -181,7 +182,7 @@ fn line_piece(reading: &Reading, at: usize, is_linking: bool, focus: Option<&str
     // What the person asked to dwell on outweighs any single fact.
     let bonus = if is_about(text, focus) { 1.0 } else { 0.0 };
     let facts = line_facts(reading, at, is_linking);
-    Candidate { of: Addition::Line(at), bonus, share: share(text), cost: cost(text) + TUNING.pointer, facts }
+    Candidate { of: Addition::Line(at), bonus, share: 1.0, cost: cost(text) + TUNING.pointer, facts }
 }
 
 fn line_facts(reading: &Reading, at: usize, is_linking: bool) -> Vec<u32> {
