@@ -222,11 +222,14 @@ fn marks(stored: &StoredSession) -> Vec<(&StoredEntry, &Mark)> {
         | Mark::Reset
         | Mark::Request { .. } => true,
     };
-    let mark = |one| match one {
-        StoredEntry { entry: Entry::Mark(mark), .. } => Some((one, mark)),
-        StoredEntry { entry: Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. }, .. } => None,
-    };
-    stored.entries.iter().filter_map(mark).filter(|(one, mark)| is_news(one, mark)).collect()
+    stored.entries.iter().filter_map(mark_of).filter(|(one, mark)| is_news(one, mark)).collect()
+}
+
+fn mark_of(one: &StoredEntry) -> Option<(&StoredEntry, &Mark)> {
+    match &one.entry {
+        Entry::Mark(mark) => Some((one, mark)),
+        Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => None,
+    }
 }
 
 /// What tells a call from all others: what it was asked behind, and what its provider said of it.
