@@ -150,13 +150,9 @@ fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
     let replies = kept.flat_map(|kept| &kept.conversation().replies);
     for reply in replies.filter(|reply| !reply.is_copied) {
         let Some(used) = reply.usage else { continue };
-        let usage = Usage {
-            prompt: used.prompt,
-            output: used.output,
-            cache_read: used.cache_read,
-            cache_write: used.cache_write,
-            ..Usage::default()
-        };
+        let (prompt, output) = (used.prompt, used.output);
+        let (cache_read, cache_write) = (used.cache_read, used.cache_write);
+        let usage = Usage { prompt, output, cache_read, cache_write, ..Usage::default() };
         items.push(price(reply.time_ms, reply.model.as_deref().unwrap_or(known), usage, 0));
     }
     for (one, mark) in marks(stored) {
