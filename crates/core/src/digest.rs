@@ -3,7 +3,7 @@
 //! is looked for once, however many steps of a plan and however many compactions read it. What is made of them is left to
 //! the summariser and to [`crate::verify`].
 
-use crate::embedded::{StatedRule, StatedSentence, rules_in, sentences_in};
+use crate::embedded::{StatedRule, StatedSentence, WrittenNote, notes_in, rules_in, sentences_in};
 use crate::facts::{PassageFacts, find_secrets, passages, spoken_passages};
 use crate::{EntryId, Message, Original};
 use std::collections::HashMap;
@@ -17,6 +17,7 @@ pub(crate) struct MessageDigest {
     carried_secrets: OnceLock<Vec<Box<str>>>,
     rules: OnceLock<Vec<StatedRule>>,
     sentences: OnceLock<Vec<StatedSentence>>,
+    notes: OnceLock<Vec<WrittenNote>>,
 }
 
 impl MessageDigest {
@@ -28,6 +29,7 @@ impl MessageDigest {
             carried_secrets: OnceLock::new(),
             rules: OnceLock::new(),
             sentences: OnceLock::new(),
+            notes: OnceLock::new(),
         }
     }
 
@@ -59,6 +61,11 @@ impl MessageDigest {
     /// The sentences in what it says that say something, the model's words taken for granted.
     pub(crate) fn sentences(&self) -> &[StatedSentence] {
         self.sentences.get_or_init(|| sentences_in(&self.message.said()))
+    }
+
+    /// What was written down with its calls.
+    pub(crate) fn notes(&self) -> &[WrittenNote] {
+        self.notes.get_or_init(|| self.message.calls().flat_map(notes_in).collect())
     }
 }
 

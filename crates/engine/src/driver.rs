@@ -1,7 +1,9 @@
 //! The driver: the walk of one call. Pre-passes, the check, what was made elsewhere or beforehand, a compaction of its
 //! own, the end of a turn. [`recovery`] answers an overflow, [`pictures`] makes room of another kind, [`questions`] puts a
-//! plan's questions to the ports, [`waiting`] waits for models, [`sketch`] stops early; what is decided by is the session's policy, and what is appended is the session's.
+//! plan's questions to the ports, [`waiting`] waits for models, [`sketch`] stops early, and so does [`observation`]; what is decided by
+//! is the session's policy, and what is appended is the session's.
 
+mod observation;
 mod pictures;
 mod questions;
 mod recovery;

@@ -9,6 +9,7 @@ mod deferral;
 mod hand_over;
 mod keeping;
 mod originals;
+mod prefix_jobs;
 mod queue;
 mod replies;
 mod shared_waiter;
@@ -30,14 +31,17 @@ use crate::store::{
     ChainHash, CommitBatch, Durability, EventPosition, MessageLocation, SearchHit, SearchQuery, SessionAbout,
     SessionId, Store, StoredEvent, TenantId,
 };
-use epitome_core::{Entry, EntryId, Judgement, KeptBodies, Log, Mark, Message, Record, Tokens, Trigger};
+use epitome_core::{
+    Entry, EntryId, Judgement, KeptBodies, Log, Mark, Message, Record, Tokens, Trigger, rebuilds,
+};
 use epitome_tokens::Usage;
 use futures_util::lock::Mutex as AsyncMutex;
+use prefix_jobs::PrefixClaim;
 use shared_waiter::SharedWaiter;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tree::{PrefixClaim, SessionTree};
+use tree::SessionTree;
 
 /// Stored sessions, and the acts on them.
 pub struct Engine {
@@ -294,6 +298,31 @@ impl Engine {
         let tree = self.tree(checkout.session).await?;
         let mut session = self.check_out(&tree, checkout, Reach::Live).await?;
         let acted = session.record_usage(usage).map(|()| session.step(None));
+        self.finish(&tree, checkout, session, acted).await
+    }
+
+    /// The same of a call whose provider said nothing: our own count of it, which measures nothing.
+    pub async fn reply_estimated(
+        &self,
+        checkout: &Checkout,
+        usage: Usage,
+    ) -> Result<PreparedSession, EngineError> {
+        let tree = self.tree(checkout.session).await?;
+        let mut session = self.check_out(&tree, checkout, Reach::Live).await?;
+        let acted = session.record_estimate(usage).map(|()| session.step(None));
+        self.finish(&tree, checkout, session, acted).await
+    }
+
+    /// What [`Self::prepare`] would do before a call, with nothing done and nobody asked who takes time or money: where a compaction is
+    /// due, the record of it, which is kept as observed.
+    pub async fn observe(&self, checkout: &Checkout) -> Result<PreparedSession, EngineError> {
+        let tree = self.tree(checkout.session).await?;
+        let mut session = self.check_out(&tree, checkout, Reach::Live).await?;
+        if session.check_observed().is_due() {
+            session = self.check_out(&tree, checkout, Reach::Whole).await?;
+            tree.read_all(&*self.store, &session, &[]).await.inspect_err(|_| tree.put_back(&session))?;
+        }
+        let acted = checkout.driver.observe(&mut session).await;
         self.finish(&tree, checkout, session, acted).await
     }
 
@@ -582,7 +611,9 @@ impl Engine {
         let committed = tree.commit(&*self.store, &mut session, &mut step, time_ms).await;
         self.forget_unless_stored(checkout.session, committed).await?;
         tree.put_back(&session);
-        let is_rebuilt = step.record.as_ref().is_some_and(|record| record.outcome.is_rebuilt());
+        // What was only observed has a record too, and rebuilds nothing.
+        let is_rebuilt = step.appended.iter().any(|one| rebuilds(&one.entry))
+            && step.record.as_ref().is_some_and(|record| record.outcome.is_rebuilt());
         if tree.was_supplied() || is_rebuilt {
             tree.let_superseded_go(&session);
         }

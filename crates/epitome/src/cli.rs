@@ -312,6 +312,14 @@ pub struct UndoArgs {
 pub struct ModelsArgs {
     /// Only this one, whole
     pub name: Option<String>,
+    /// What `serve` has learned of providers' endpoints, in place of the catalog
+    #[arg(long)]
+    pub learned: bool,
+    /// Forget what was learned of the model, or of all; running servers do too, within seconds
+    #[arg(long, conflicts_with = "learned")]
+    pub forget: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
     /// A file of your own figures for models, on top of the catalog (see docs/reference/tokens.md)
     #[arg(long, value_name = "FILE", env = "EPITOME_MODELS")]
     pub models: Option<PathBuf>,

@@ -4,14 +4,15 @@
 //! A book that a request is worked on with is held and stays. Of the others those go first that nobody went on with: titles and
 //! probes are a request each, many for each turn of the conversation they are about, and must not push it out.
 
+use crate::ended_call::EndedCall;
+use crate::endpoint_facts::{LearnedFacts, calibration_name};
 use crate::remarks::Remarks;
 use crate::sealed_parts::SealedParts;
 use crate::tally::Tally;
 use crate::view::Origin;
-use epitome_core::{Budget, EntryId, Message, Record, Tokens};
+use epitome_core::{Budget, EntryId, Mark, Record, Tokens};
 use epitome_engine::store::SessionId;
-use epitome_engine::{CalibrationTable, Checkout, Session, SharedCalibration};
-use epitome_tokens::Usage;
+use epitome_engine::{Checkout, Session, SharedCalibration};
 use epitome_wire::Protocol;
 use epitome_wire::overflow::{Endpoint, LearnedWindows};
 use serde::Serialize;
@@ -30,10 +31,8 @@ struct BookTable {
     books: BTreeMap<SessionId, Book>,
     /// Sessions whose books were let go and which are not closed yet: nobody may open them until they are.
     leaving: HashSet<SessionId>,
-    /// Windows learned from providers, for each endpoint.
-    windows: LearnedWindows,
-    /// How providers count, for each endpoint.
-    calibrations: CalibrationTable,
+    /// What was learned of each endpoint.
+    learned: LearnedFacts,
     /// What was learned, as it was last written to the store.
     kept: HashMap<&'static str, Vec<u8>>,
     limits: BookLimits,
@@ -75,6 +74,8 @@ pub(crate) struct Book {
     /// What came of compactions, oldest first.
     pub(crate) records: Vec<KeptRecord>,
     pub(crate) remarks: Remarks,
+    /// The same of what replies show.
+    pub(crate) reply_remarks: Remarks,
     /// How the newest request was worked on, for whoever looks at the session between requests.
     pub(crate) checkout: Option<Checkout>,
     pub(crate) newest: NewestRequest,
@@ -114,12 +115,16 @@ pub(crate) enum Standing {
     Undone,
     /// It was made on another branch, or for a smaller window than there is now.
     Unused,
+    /// It was not made: the server only observes.
+    Observed,
 }
 
 impl Standing {
     fn of(entry: EntryId, session: &Session) -> Self {
         let is_compaction = session.log().compaction(entry).is_some();
-        if session.context().is_undone(entry) {
+        if let Some(Mark::Observation { .. }) = session.log().mark_of(entry) {
+            Self::Observed
+        } else if session.context().is_undone(entry) {
             Self::Undone
         } else if is_compaction && !session.compactions().contains(&entry) {
             Self::Unused
@@ -138,23 +143,6 @@ pub(crate) struct NewestRequest {
     pub(crate) tokens: Tokens,
     /// The room there is.
     pub(crate) budget: Budget,
-}
-
-/// A call of a model that has ended.
-pub(crate) struct EndedCall {
-    pub(crate) model: String,
-    /// What the provider said of it.
-    pub(crate) usage: Option<Usage>,
-    /// Its reply, until that is stored.
-    pub(crate) reply: Option<UnstoredReply>,
-    /// The entry that its reply was stored as, with its usage.
-    pub(crate) stored_as: Option<EntryId>,
-}
-
-/// A reply, and how the path that it answers is worked on.
-pub(crate) struct UnstoredReply {
-    pub(crate) message: Message,
-    pub(crate) checkout: Checkout,
 }
 
 /// A day of one person's agents and their sub-agents. A session let go is taken up anew from the client's
@@ -181,6 +169,7 @@ impl Book {
             ended_calls: HashMap::new(),
             records: Vec::new(),
             remarks: Remarks::default(),
+            reply_remarks: Remarks::default(),
             checkout: None,
             newest: NewestRequest::default(),
             seen: Instant::now(),
@@ -205,6 +194,14 @@ impl Book {
             self.records.remove(0);
         }
         self.records.push(KeptRecord { record, mark: entry.map(|entry| (entry, Standing::Applied)) });
+    }
+
+    /// Keeps the record of a compaction that would have been made.
+    pub(crate) fn keep_observed(&mut self, entry: EntryId, record: Arc<Record>) {
+        if self.records.len() == RECORDS_MAX {
+            self.records.remove(0);
+        }
+        self.records.push(KeptRecord { record, mark: Some((entry, Standing::Observed)) });
     }
 
     /// Takes up how a session stands after a request or an act.
@@ -317,12 +314,12 @@ impl Books {
 
     /// Looks at what was learned of windows, or learns.
     pub(crate) fn windows<T>(&self, act: impl FnOnce(&mut LearnedWindows) -> T) -> T {
-        act(&mut self.table().windows)
+        act(&mut self.table().learned.windows)
     }
 
-    /// Looks at how endpoints count, or takes up what was kept.
-    pub(crate) fn calibrations<T>(&self, act: impl FnOnce(&mut CalibrationTable) -> T) -> T {
-        act(&mut self.table().calibrations)
+    /// Looks at all that was learned, or changes it.
+    pub(crate) fn learned<T>(&self, act: impl FnOnce(&mut LearnedFacts) -> T) -> T {
+        act(&mut self.table().learned)
     }
 
     /// Whether a value is another than the one last kept under its name; it is the last one then.
@@ -333,7 +330,8 @@ impl Books {
 
     /// How an endpoint counts, for every session with it.
     pub(crate) fn calibration(&self, endpoint: &Endpoint) -> SharedCalibration {
-        self.table().calibrations.of(&format!("{} {}", endpoint.base_url, endpoint.model))
+        let name = calibration_name(&endpoint.base_url, &endpoint.model);
+        self.table().learned.calibrations.of(&name)
     }
 }
 

@@ -35,6 +35,11 @@ impl ChainKey {
         Self(key)
     }
 
+    /// The same for a server that observes: what it takes up is found by no other, whose sessions are of contexts that it has written.
+    pub(crate) fn observing(self) -> Self {
+        Self(*Hasher::new_keyed(&self.0).update(b"observing").finalize().as_bytes())
+    }
+
     /// Whose requests these are: a keyed hash of the credentials, in the order they came. They are never kept.
     pub(crate) fn tenant<'c>(&self, credentials: impl Iterator<Item = &'c [u8]>) -> TenantId {
         let mut hasher = Hasher::new_keyed(&self.0);

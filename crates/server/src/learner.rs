@@ -1,16 +1,16 @@
 //! Learning from replies: what the provider said of a call goes to its session, to the totals, and to what is known of
 //! the model's window.
 
-use crate::books::{EndedCall, UnstoredReply};
+use crate::ended_call::{EndedCall, UnstoredReply, UsageSource};
 use crate::notice::NoticeKind;
 use crate::remarks;
 use crate::reply::ReplyListener;
 use crate::reply_storing;
 use crate::responses::{self, AskedResponse};
 use crate::server_state::ServerState;
-use crate::tally::Lesson;
+use crate::tally::{Lesson, call_usage};
 use crate::totals::{CacheUse, RequestSize, TakenRequest};
-use epitome_core::{EntryId, Tokens};
+use epitome_core::{EntryId, Measure, Scale, Tokens};
 use epitome_engine::Checkout;
 use epitome_tokens::Usage;
 use epitome_wire::overflow::{Endpoint, RequestFacts};
@@ -31,13 +31,27 @@ pub(crate) struct Learner {
     pub(crate) size: RequestSize,
     /// What is to be remembered of it, where a client may go on from its response by name.
     pub(crate) asked: Option<AskedResponse>,
+    /// By which a reply is counted whose provider does not say what it took.
+    pub(crate) counter: ReplyCounter,
+}
+
+/// Our own count of replies, in the provider's tokens as far as is known how these compare.
+pub(crate) struct ReplyCounter {
+    pub(crate) measure: Arc<dyn Measure>,
+    pub(crate) scale: Scale,
+}
+
+impl ReplyCounter {
+    fn count(&self, reply: &ModelReply) -> Tokens {
+        self.scale.theirs(self.measure.sizes(&reply.message).total())
+    }
 }
 
 impl Learner {
     /// Counts a request that was taken; `rebuilt` is the context that was rebuilt for it.
     fn count(&self, rebuilt: Tokens, usage: Option<&Usage>) {
         let cache = usage.map(CacheUse::of).unwrap_or_default();
-        let request = TakenRequest { size: self.size, rebuilt, cache };
+        let request = TakenRequest { size: self.size, rebuilt, cache, is_reported: usage.is_some() };
         self.state.counter.taken(&self.state.settings.catalog, &self.model, request);
     }
 }
@@ -70,20 +84,27 @@ impl Learner {
     /// Takes up what a reply says of its call.
     fn learn(&self, reply: &ModelReply, known: &RequestFacts) {
         let session = self.checkout.session;
+        let estimate =
+            Usage { prompt: self.size.sent.0, output: self.counter.count(reply).0, ..Usage::default() };
         let lesson = self.state.books.with(session, |book| {
-            let lesson = book.tally.add(reply, known);
+            let lesson = book.tally.add(reply, known, &estimate);
             let reply = self.unstored(reply);
             if let Some(leaf) = self.leaf.filter(|_| reply.is_some() || lesson.usage.is_some()) {
                 let model = self.model.clone();
                 book.keep_call(leaf, EndedCall { model, usage: lesson.usage, reply, stored_as: None });
             }
             let told = lesson.verdict.and_then(|verdict| remarks::of_verdict(&verdict, known));
-            let told = book.remarks.new_ones(told.into_iter().collect());
+            let told = book.reply_remarks.new_ones(told.into_iter().collect());
             (lesson, told, std::mem::take(&mut book.rebuilt))
         });
         let Some((Lesson { verdict, usage }, told, rebuilt)) = lesson else {
-            return self.count(Tokens::ZERO, None);
+            return self.count(Tokens::ZERO, reply.usage.map(|taken| call_usage(&taken)).as_ref());
         };
+        let told_usage = |(usage, source)| match source {
+            UsageSource::Provider => Some(usage),
+            UsageSource::Estimate => None,
+        };
+        let usage = usage.and_then(told_usage);
         self.count(rebuilt, usage.as_ref());
         told.into_iter().for_each(|what| self.state.tell(NoticeKind::Remark { session, what }));
         let now = self.state.calendar();

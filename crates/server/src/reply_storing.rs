@@ -3,11 +3,13 @@
 //! last one of a conversation, that of a request which stands alone, and whatever a server has at its end.
 
 use crate::blocking;
-use crate::books::{Book, EndedCall, UnstoredReply};
+use crate::books::Book;
+use crate::ended_call::{EndedCall, UnstoredReply, UsageSource};
 use crate::server_state::ServerState;
 use crate::storing;
 use epitome_core::EntryId;
 use epitome_engine::store::SessionId;
+use epitome_engine::{Checkout, EngineError};
 use epitome_tokens::Usage;
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,7 +56,16 @@ async fn store(state: &Arc<ServerState>, session: SessionId, sent_with: EntryId)
     let Some((UnstoredReply { message, checkout }, usage)) = taken else { return false };
     let work = {
         let state = state.clone();
-        async move || state.engine.take_reply(&checkout, message, usage).await
+        async move || {
+            let told = usage.filter(|(_, source)| *source == UsageSource::Provider).map(|(usage, _)| usage);
+            let stored = state.engine.take_reply(&checkout, message, told).await?;
+            let estimate = usage.filter(|(_, source)| *source == UsageSource::Estimate);
+            if let (Some(leaf), Some((estimate, _))) = (stored, estimate) {
+                let ended = Checkout { leaf: Some(leaf), ..checkout };
+                state.engine.reply_estimated(&ended, estimate).await?;
+            }
+            Ok::<_, EngineError>(stored)
+        }
     };
     // What cannot be stored now is stored when the client sends it back.
     let Some(Ok(Some(entry))) = blocking::run(work).await else { return false };
@@ -64,7 +75,7 @@ async fn store(state: &Arc<ServerState>, session: SessionId, sent_with: EntryId)
     true
 }
 
-fn take(book: &mut Book, sent_with: EntryId) -> Option<(UnstoredReply, Option<Usage>)> {
+fn take(book: &mut Book, sent_with: EntryId) -> Option<(UnstoredReply, Option<(Usage, UsageSource)>)> {
     let EndedCall { reply, usage, .. } = book.ended_calls.get_mut(&sent_with)?;
     Some((reply.take()?, *usage))
 }

@@ -15,10 +15,8 @@ use epitome_wire::overflow::Endpoint;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How the betas begin that ask for a window of a million tokens.
-const LONG_WINDOW_BETA: &str = "context-1m-";
-/// How the name of such a model ends, as agents write it too.
-const LONG_WINDOW: &str = "[1m]";
+/// How features of Anthropic's API begin that come with another window: what is learned with one says nothing of requests without.
+const WINDOW_BETA: &str = "context-1m";
 
 /// A request whose conversation can be told.
 pub(crate) struct Request {
@@ -76,13 +74,8 @@ impl Request {
     /// learned of one says nothing of the other.
     pub(crate) fn endpoint(&self, model: &str) -> Endpoint {
         let base_url = self.upstream.to_string();
-        let betas = self.beta.as_deref().unwrap_or_default();
-        let is_long = betas.split(',').any(|beta| beta.trim().starts_with(LONG_WINDOW_BETA));
-        let model = if is_long && !model.ends_with(LONG_WINDOW) {
-            format!("{model}{LONG_WINDOW}").into()
-        } else {
-            model.into()
-        };
-        Endpoint { provider: self.protocol.name().into(), base_url: base_url.into(), model }
+        let betas = self.beta.as_deref().unwrap_or_default().split(',').map(str::trim);
+        let beta = betas.into_iter().find(|beta| beta.starts_with(WINDOW_BETA)).unwrap_or_default();
+        Endpoint::new(self.protocol.name(), &base_url, model).with_beta(beta)
     }
 }

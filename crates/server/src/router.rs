@@ -11,7 +11,7 @@ use crate::routes::{self, Route, Treatment};
 use crate::server_state::ServerState;
 use crate::storing::Storing;
 use crate::walk::{PreparedRequest, mend, prepare};
-use crate::{api, counting, credentials, guard, headers, metrics, responses};
+use crate::{api, counting, credentials, endpoints_api, guard, headers, metrics, responses};
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
@@ -45,6 +45,7 @@ pub(crate) fn router(state: Arc<ServerState>) -> Router {
         .route("/readyz", get(ready))
         .route("/metrics", get(show_metrics))
         .merge(api::router())
+        .merge(endpoints_api::router())
         .route("/api/v1", any(unknown))
         .route("/api/v1/{*rest}", any(unknown))
         .route("/anthropic/v1/messages", anthropic.clone())
@@ -256,7 +257,7 @@ async fn send(
     storing.end(state).await;
     state.note_reach(upstream, sent.as_ref().err());
     let opened = match sent {
-        Ok(response) => open(*protocol, response, &prepared.from.known).await,
+        Ok(response) => Ok(open(*protocol, response, &prepared.from.known).await),
         Err(fault) => Err(fault),
     };
     opened.inspect_err(|_| prepared.from.fail())

@@ -54,6 +54,15 @@ impl SealedParts {
         }
     }
 
+    /// Before a refusal of an endpoint that is known to bind thinking, with a compaction in view.
+    pub(crate) fn expect_binding(&mut self, must_think: bool) {
+        if must_think {
+            self.drops_unbound = true;
+        } else {
+            self.is_bound = true;
+        }
+    }
+
     /// After a refusal of items that the provider cannot read.
     pub(crate) fn leave_sealed_out(&mut self, newest: Option<EntryId>) {
         self.unthinking_until = self.unthinking_until.max(newest);

@@ -68,7 +68,7 @@ impl Server {
         let failed = |source| ServeError::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let outward = Outward::new().map_err(ServeError::Outward)?;
+        let outward = Outward::new(settings.silence_max).map_err(ServeError::Outward)?;
         let state = Arc::new(ServerState::new(settings, address, outward));
         learned::load(&state).await;
         responses::load(&state).await;
@@ -136,6 +136,7 @@ impl ServerState {
             Some(ServerStore { store, key, .. }) => (store.clone(), ChainKey::of_store(*key)),
             None => (Arc::new(MemoryStore::default()), ChainKey::new()),
         };
+        let key = if settings.is_observing { key.observing() } else { key };
         let kept = settings.store.as_ref().map(|place| place.keep).unwrap_or_default();
         let engine = Engine::new(store)
             .with_kept_bodies(kept)

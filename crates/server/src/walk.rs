@@ -10,14 +10,18 @@ use crate::books::Book;
 use crate::checkpoints::{ClientLine, SessionOperator};
 use crate::client_compaction;
 use crate::client_wait;
+use crate::ended_call::UsageSource;
 use crate::known_path;
-use crate::learner::Learner;
+use crate::learner::{Learner, ReplyCounter};
 use crate::notice::NoticeKind;
+use crate::observing::{note_observed, note_refusal};
 use crate::own_model::{self, CACHE_TIME};
 use crate::provider_edits;
 use crate::reading::{self, Unreadable};
-use crate::reply::{Resend, Sender};
+use crate::reply::Sender;
 use crate::request::Request;
+use crate::resend::Resend;
+use crate::response_headers::{CompactionUse, DoneHeaders};
 use crate::responses;
 use crate::restorer::RequestRestorer;
 use crate::rules::{Caller, OwnModel, SessionRule, WarmRequest};
@@ -28,7 +32,7 @@ use crate::totals::RequestSize;
 use crate::view::{self, Origin, ViewSlot};
 use bytes::Bytes;
 use epitome_core::policy::TriggerMode;
-use epitome_core::{Author, EntryId, KeptBodies, Message, Policy, Role, Settings, Tokens};
+use epitome_core::{Author, EntryId, KeptBodies, Message, Policy, Record, Role, Settings, Tokens};
 use epitome_engine::store::{MessageLocation, SessionAbout, SessionId, SessionOrigin, StoreError};
 use epitome_engine::{
     Assembly, Checkout, Driver, EngineError, Event, HashedMessages, LookPoint, NoWindow, PreparedSession,
@@ -39,7 +43,7 @@ use epitome_wire::protocol::ElementPart;
 use epitome_wire::{FixedParts, Protocol};
 use futures_util::future::{Either, select};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use whole_history::HistoryView;
 
@@ -79,6 +83,21 @@ pub(crate) async fn prepare(state: &Arc<ServerState>, request: &Arc<Request>) ->
 
 /// The request mended after a refusal, to be sent once more; none where nothing can be done about it. `first` is what was refused.
 pub(crate) async fn mend(
+    state: &Arc<ServerState>,
+    request: &Arc<Request>,
+    remedy: Resend,
+    first: &PreparedRequest,
+) -> Option<PreparedRequest> {
+    if state.settings.is_observing {
+        note_refusal(state, request, remedy, first);
+        return None;
+    }
+    let mut mended = mend_by(state, request, remedy, first).await?;
+    mended.from.done.recovery = Some(remedy.name());
+    Some(mended)
+}
+
+async fn mend_by(
     state: &Arc<ServerState>,
     request: &Arc<Request>,
     remedy: Resend,
@@ -136,8 +155,7 @@ pub(crate) async fn foresee(state: &Arc<ServerState>, request: &Arc<Request>) ->
         let (state, request) = (state.clone(), request.clone());
         async move || {
             let waiter = client_wait::begin(&state, client.clone());
-            let compacts_by_itself = false;
-            let walk = Walk { state: &state, request: &request, client: &client, waiter, compacts_by_itself };
+            let walk = Walk::new(&state, &request, &client, waiter);
             match walk.foresee().await {
                 Err(WalkError::Engine(EngineError::Store(StoreError::NotKept { session, ids }))) => {
                     walk.supply(session, &ids).await?;
@@ -165,7 +183,7 @@ async fn attempt(
         let waiter = client_wait::begin(&state, client.clone());
         async move || {
             let compacts_by_itself = client_compaction::is_asked(&request);
-            let walk = Walk { state: &state, request: &request, client: &client, waiter, compacts_by_itself };
+            let walk = Walk { compacts_by_itself, ..Walk::new(&state, &request, &client, waiter) };
             walk.run_while_wanted(attempt).await
         }
     };
@@ -192,6 +210,8 @@ struct Walk<'w> {
     waiter: RequestWaiter,
     /// Whether the client has its own summary made by this request.
     compacts_by_itself: bool,
+    /// What was made or put to use for the request.
+    rebuilt: Mutex<CompactionUse>,
 }
 
 /// Where a request's messages have come to stand.
@@ -203,6 +223,17 @@ struct Place {
     leaf: Option<EntryId>,
     /// Without its book a session is written as it came, however long it is.
     _held: BookHold,
+}
+
+impl<'w> Walk<'w> {
+    fn new(
+        state: &'w Arc<ServerState>,
+        request: &'w Request,
+        client: &'w ClientLine,
+        waiter: RequestWaiter,
+    ) -> Self {
+        Self { state, request, client, waiter, compacts_by_itself: false, rebuilt: Mutex::default() }
+    }
 }
 
 impl Walk<'_> {
@@ -274,6 +305,7 @@ impl Walk<'_> {
         ports.operator = Some(self.operator(session, None));
         ports.waiter = None;
         let kept = own_model::strip(checkout, &rule);
+        self.expect_binding(&path, session);
         let slots = self.state.books.with(session, |book| {
             book.tally.requests += 1;
             book.sent = Some((self.request.body.model().to_owned(), Instant::now()));
@@ -306,6 +338,12 @@ impl Walk<'_> {
     ) -> Result<Option<(Session, HistoryView)>, WalkError> {
         let (session, is_clients) = (checkout.session, self.compacts_by_itself);
         let acted = match attempt {
+            Attempt::First if self.state.settings.is_observing => {
+                let observed = self.state.engine.observe(checkout).await?;
+                note_observed(self.state, session, &observed);
+                self.note_rebuilt(observed.step.record.as_deref());
+                observed
+            }
             Attempt::First => {
                 if is_clients && let Some(shown) = self.show_history(checkout).await? {
                     return Ok(Some(shown));
@@ -369,6 +407,16 @@ impl Walk<'_> {
         }
     }
 
+    /// Leaves out of a context that was rebuilt what this endpoint has refused in others.
+    fn expect_binding(&self, path: &Session, session: SessionId) {
+        let (endpoint, now) = (self.endpoint(self.request.body.model()), self.state.calendar());
+        let is_rebuilt = !path.compactions().is_empty();
+        if is_rebuilt && self.state.books.learned(|known| known.bindings.has(&endpoint, now)) {
+            let must_think = body_edit::must_think(self.request.body.bytes());
+            self.state.books.with(session, |book| book.sealed.expect_binding(must_think));
+        }
+    }
+
     /// Notes what the provider refused, for this request and those behind it.
     async fn leave_out(
         &self,
@@ -377,6 +425,10 @@ impl Walk<'_> {
         newest: Option<EntryId>,
     ) -> Result<(), WalkError> {
         let must_think = body_edit::must_think(self.request.body.bytes());
+        if attempt == Attempt::AfterBinding {
+            let (endpoint, now) = (self.endpoint(self.request.body.model()), self.state.calendar());
+            self.state.books.learned(|known| known.bindings.learn(&endpoint, now));
+        }
         let sealed = self.state.books.with(session, |book| {
             book.tally.recoveries += 1;
             match attempt {
@@ -434,15 +486,34 @@ impl Walk<'_> {
         let known = RequestFacts { estimate, window: Some(budget.window), largest: None };
         let (state, endpoint) = (self.state.clone(), self.endpoint(self.request.body.model()));
         let size = request_size(path, view);
+        let done = self.done(checkout.session, size);
         let Request { protocol, body, tenant, .. } = self.request;
         let asked = match protocol {
             Protocol::Anthropic | Protocol::OpenaiChat => None,
             Protocol::OpenaiResponses => responses::asked(&state, *tenant, body),
         };
         let model = body.model().to_owned();
-        let learner = Learner { state, checkout, leaf, model, endpoint, size, asked };
+        let counter = ReplyCounter { measure: path.assembly().measure().clone(), scale: budget.scale };
+        let learner = Learner { state, checkout, leaf, model, endpoint, size, asked, counter };
         let fits_whole = budget.request(path.timeline().whole()) <= budget.window;
-        Sender { fits_whole, may_recover, listener: Some(Arc::new(learner)), known }
+        Sender { fits_whole, may_recover, listener: Some(Arc::new(learner)), known, done }
+    }
+
+    /// What the reply's headers say.
+    fn done(&self, session: SessionId, size: RequestSize) -> DoneHeaders {
+        let is_observing = self.state.settings.is_observing;
+        let is_less = size.sent.min(size.observed) < size.whole;
+        let compaction = match *self.rebuilt.lock().unwrap_or_else(PoisonError::into_inner) {
+            CompactionUse::None if is_less => CompactionUse::InUse,
+            made => made,
+        };
+        DoneHeaders { taken_up: Some((session, size)), compaction, recovery: None, is_observing }
+    }
+
+    fn note_rebuilt(&self, record: Option<&Record>) {
+        if let Some(rebuilt) = record.and_then(CompactionUse::of) {
+            *self.rebuilt.lock().unwrap_or_else(PoisonError::into_inner) = rebuilt;
+        }
     }
 
     /// The session that the request goes on with, or a new one.
@@ -665,7 +736,8 @@ impl Walk<'_> {
         leaf = self.append(session, leaf, more).await?;
         checkout.leaf = leaf;
         // Others may have brought the reply before: a question asked again, or several at once.
-        if known > 0 && !input.is_empty() && !self.compacts_by_itself {
+        let may_act = !self.compacts_by_itself && !self.state.settings.is_observing;
+        if known > 0 && !input.is_empty() && may_act {
             self.show_to_own_model(&checkout, rule).await?;
             self.rest(&checkout, input).await?;
         }
@@ -759,13 +831,16 @@ impl Walk<'_> {
         let told = |book: &mut Book| book.ended_calls.remove(&sent_with?);
         let Some(told) = self.state.books.with(checkout.session, told).flatten() else { return Ok(()) };
         let is_stored = told.stored_as.is_some() && told.stored_as == checkout.leaf;
-        let Some(usage) = told.usage.filter(|_| !is_stored) else { return Ok(()) };
+        let Some((usage, source)) = told.usage.filter(|_| !is_stored) else { return Ok(()) };
         let mut called = checkout.clone();
         // Whatever this request asks for, it is the model called then whose provider has counted.
         if told.model != self.request.body.model() {
             called.assembly = self.assembly(rule, &told.model, &self.fixed())?;
         }
-        self.state.engine.reply(&called, usage).await?;
+        match source {
+            UsageSource::Provider => self.state.engine.reply(&called, usage).await?,
+            UsageSource::Estimate => self.state.engine.reply_estimated(&called, usage).await?,
+        };
         Ok(())
     }
 
@@ -792,8 +867,12 @@ impl Walk<'_> {
     ) -> Result<Option<PreparedSession>, WalkError> {
         let session = checkout.session;
         self.state.tell(NoticeKind::TooLong { session });
-        let figures = RefusalFigures { limit: told.limit(), requested: told.requested };
-        let (acted, verdict) = self.state.engine.overflow(checkout, figures, told.gap()).await?;
+        let figures = RefusalFigures { limit: told.limit().or(told.rate), requested: told.requested };
+        let (mut acted, verdict) = self.state.engine.overflow(checkout, figures, told.gap()).await?;
+        if told.limit().is_none() && told.rate.is_some() {
+            // What one minute allows is what this request must fit, and no window: nothing is learned from it.
+            acted.step.events.retain(|event| !matches!(event, Event::Learned { .. }));
+        }
         self.learn(&acted.step.events);
         let acted = self.settle(session, Ok(acted))?;
         if verdict.is_err() {
@@ -826,6 +905,7 @@ impl Walk<'_> {
             error => self.state.tell(NoticeKind::Failed { session, why: error.to_string() }),
         })?;
         note_step(self.state, session, &acted);
+        self.note_rebuilt(acted.step.record.as_deref());
         Ok(acted)
     }
 }
@@ -833,8 +913,9 @@ impl Walk<'_> {
 /// What a request has, and what it would have without us: no more than the window, beyond which no provider takes it.
 fn request_size(path: &Session, view: HistoryView) -> RequestSize {
     let (budget, whole) = (path.budget(), path.timeline().whole());
-    let sent = budget.request(view.tokens(path));
-    RequestSize { without: budget.request(whole).min(budget.window).max(sent), sent }
+    let (whole, sent) = (budget.request(whole), budget.request(view.tokens(path)));
+    let observed = sent.less(path.timeline().observed());
+    RequestSize { whole, without: whole.min(budget.window).max(sent), sent, observed }
 }
 
 /// A person speaks in one of so many elements of a request; agents put reminders of their own in front.

@@ -85,11 +85,15 @@ impl SettingOrigin {
 }
 
 /// Tables that name addresses, keys or commands, or say what is kept: a file that comes with a project may not have them.
-const OPERATORS: [&str; 3] = [ALIAS, HOOK, STORE];
+const OPERATORS: [&str; 5] = [ALIAS, HOOK, STORE, UPSTREAM, SERVE];
 /// Models by the operator's own names.
 pub(super) const ALIAS: &str = "alias";
 /// Commands that are asked and told of compactions.
 pub(super) const HOOK: &str = "hook";
+/// Where a server sends requests.
+pub(super) const UPSTREAM: &str = "upstream";
+/// What else a server is told.
+pub(super) const SERVE: &str = "serve";
 
 /// Where a value was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -38,7 +38,7 @@ mod together;
 
 pub use agent::parent;
 pub use error::SettingsError;
-pub use file::SourceText;
+pub use file::{ServerTables, SourceText};
 pub use layer::{Leaf, SettingOrigin, SettingSource};
 pub use live::{FileStamp, Files, LivePolicy, PolicyFiles};
 pub use preset::{OwnPreset, Presets};

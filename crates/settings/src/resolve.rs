@@ -2,7 +2,7 @@
 //! read by its own module; what other systems' names mean is `foreign`'s.
 
 use super::error::SettingsError;
-use super::file::{self, SettingsFile, SourceText, is_match};
+use super::file::{self, ServerTables, SettingsFile, SourceText, is_match};
 use super::foreign::{self, VARIABLES};
 use super::layer::{Layer, Leaf, Names, SettingOrigin, SettingSource, table_of};
 use super::preset::{self, OwnPreset, Presets};
@@ -67,6 +67,8 @@ pub struct ResolvedPolicy {
     pub hooks: Table,
     /// `[store]`, with what the environment and flags say of it.
     pub store: StoreSettings,
+    /// `[upstream]` and `[serve]` of the operator's file, for a server to read.
+    pub server: ServerTables,
     /// `[agents]` of both files: paths by name.
     pub agents: Table,
     /// What a person should know: what has no effect, and what acts otherwise than it was written.
@@ -119,9 +121,10 @@ pub fn resolve(sources: &Sources) -> Result<ResolvedPolicy, SettingsError> {
     notes.extend(together::notes(&leaves, &settings, sources.door));
     notes.extend(doors::notes(sources.door, &leaves));
     let policy = Arc::new(Policy::try_from(settings)?);
-    let SourceLayers { aliases, hooks, agents, store, .. } = read;
+    let SourceLayers { aliases, hooks, server, agents, store, .. } = read;
     let store = StoreSettings::of(sources, &store)?;
-    Ok(ResolvedPolicy { policy, preset, leaves, door: sources.door, aliases, hooks, store, agents, notes })
+    let door = sources.door;
+    Ok(ResolvedPolicy { policy, preset, leaves, door, aliases, hooks, store, server, agents, notes })
 }
 
 /// What all sources but the preset say, weakest first.
@@ -130,6 +133,7 @@ struct SourceLayers {
     aliases: Table,
     hooks: Table,
     store: Table,
+    server: ServerTables,
     agents: Table,
 }
 
@@ -152,7 +156,8 @@ impl SourceLayers {
         layers.push(overrides);
         let mut agents = user.agents;
         agents.extend(project.agents);
-        Ok(Self { layers, aliases: user.aliases, hooks: user.hooks, store: user.store, agents })
+        let (aliases, hooks, server) = (user.aliases, user.hooks, user.server);
+        Ok(Self { layers, aliases, hooks, store: user.store, server, agents })
     }
 }
 

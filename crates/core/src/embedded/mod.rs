@@ -6,12 +6,15 @@
 mod action;
 mod answer;
 mod carried;
+mod code;
+mod concept;
 mod cover;
 mod dialogue;
 mod escape;
 mod files;
 mod lines_by_word;
 mod link;
+mod names;
 mod own;
 mod page;
 mod reading;
@@ -20,18 +23,21 @@ mod statement;
 mod table;
 mod weight;
 mod write;
+mod written;
 
 use crate::facts::Secrets;
 use crate::ledger::Ledger;
 use crate::statement_source::SourcedText;
 use crate::{EntryId, Material, Original, Tokens};
 pub use answer::AnswerIndex;
+pub(crate) use code::is_mute;
 use escape::Escape;
 use page::SummaryPage;
 use reading::Reading;
 pub(crate) use reading::{StatedRule, rules_in};
 pub(crate) use statement::{StatedSentence, sentences_in};
 use std::collections::HashSet;
+pub(crate) use written::{WrittenNote, notes_in};
 
 /// A summary without its fence, and what it was made from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

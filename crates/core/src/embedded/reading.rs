@@ -3,14 +3,15 @@
 
 use super::action::{self, ActionLine};
 use super::answer::asks_person;
+use super::concept::Concepts;
 use super::dialogue::{Dialogue, spoken};
 use super::own::OwnSummary;
 use super::statement::{Finding, meaning_of, sentences_in};
 use super::table::{FactPlace, FactTable};
+use super::written::{file_written, purpose};
 use crate::digest::MessageDigest;
 use crate::facts::{
     Class, FactHash, Passage, PassageFacts, RuleReach, Secrets, Sighting, Voice, passages, rules, scan,
-    unfold,
 };
 use crate::ledger::Ledger;
 use crate::{Author, EntryId, Material, Message, Role, fence};
@@ -24,6 +25,8 @@ pub(super) struct Doc {
     pub id: Option<EntryId>,
     /// Its text, secrets screened out.
     pub text: Arc<str>,
+    /// Whether somebody said it or called for it, as against what a tool answered.
+    is_spoken: bool,
 }
 
 /// A line of a passage, and the facts in it.
@@ -92,6 +95,10 @@ pub(super) struct Reading {
     pub dialogue: Dialogue,
     /// What the model said on the way that says something.
     pub statements: Vec<Finding>,
+    /// What it wrote into files, and to what end, oldest first.
+    pub file_notes: Vec<FileNote>,
+    /// What all of this is about.
+    pub concepts: Concepts,
     /// The newest summary in view that a model or another tool wrote, to be carried on.
     pub carried: Option<String>,
     /// A person's rules, each once, the newest wording last.
@@ -100,11 +107,27 @@ pub(super) struct Reading {
     pub secrets: Secrets,
     /// Bytes read so far: the clock by which things are old.
     clock: u64,
+    /// What the model said it was about to do, until it does something.
+    announced: Option<Quote>,
+}
+
+/// Something that the model said of a file by changing it.
+pub(super) struct FileNote {
+    /// The file, as the call spells it.
+    pub path: String,
+    /// What it said, and where.
+    pub quote: Quote,
+    /// How much it says, by its marks.
+    pub meaning: f64,
 }
 
 /// Of a longer passage only the first part is read: one giant result must not eat the time of all
 /// others.
 const DOC_BYTES_MAX: usize = 2 << 20;
+/// Of a longer passage the beginning says what it is about.
+const CONCEPT_BYTES_MAX: usize = 64 << 10;
+/// What the model set out to do says more of a change than a comment in it.
+const PURPOSE_MEANING: f64 = 0.6;
 /// Lines are cut into pieces of at most this many bytes; more is no line but data.
 const LINE_BYTES_MAX: usize = 220;
 
@@ -165,7 +188,7 @@ impl Reading {
             match (original, shown) {
                 (Some(original), Some(shown)) => self.leave_part(id, original, shown),
                 (Some(original), None) => self.leave(id, original),
-                (None, Some(shown)) => self.stay(shown),
+                (None, Some(shown)) => self.stay(id, shown),
                 (None, None) => {}
             }
         }
@@ -182,7 +205,7 @@ impl Reading {
             let hidden = rules(&said).into_iter().filter(|rule| !in_view.contains(rule.text));
             hidden.for_each(|rule| self.obey(Some(id), rule.text, rule.reach));
         }
-        self.stay(shown);
+        self.stay(id, shown);
     }
 
     /// A message that leaves view.
@@ -192,14 +215,11 @@ impl Reading {
             return;
         }
         self.actions.extend(message.calls().map(|call| action::of(id, call, &self.secrets)));
-        for call in message.calls().filter(|call| action::tells_others(call)) {
-            let told = self.secrets.screen(&unfold(call)).into_owned();
-            self.state(id, &told);
-        }
+        self.note(id, digest);
         for result in message.results() {
             // What a sub-agent reports is said to the model, and by one.
             if action::finish(&mut self.actions, result).is_some_and(action::delegates) {
-                let told = self.secrets.screen(&result.text()).into_owned();
+                let told = self.secrets.screen(&spoken(&result.text())).into_owned();
                 self.state(id, &told);
             }
         }
@@ -208,6 +228,33 @@ impl Reading {
         }
         self.dialogue.leave(id, message, &self.secrets);
         self.quote(id, digest);
+    }
+
+    /// Takes down what the model wrote with its calls, and what it said it made them for.
+    fn note(&mut self, id: EntryId, digest: &MessageDigest) {
+        let message = digest.message();
+        if message.role == Role::Assistant
+            && let Some(aim) = purpose(&message.said())
+        {
+            let text = self.secrets.screen(aim).into_owned();
+            self.announced = Some(Quote { id, text });
+        }
+        for call in message.calls() {
+            let aim = self.announced.take();
+            if let (Some(quote), Some(path)) = (aim, file_written(call)) {
+                let meaning = PURPOSE_MEANING + meaning_of(&quote.text);
+                self.file_notes.push(FileNote { path, quote, meaning });
+            }
+        }
+        for note in digest.notes() {
+            let quote = Quote { id, text: self.secrets.screen(&note.text).into_owned() };
+            match &note.path {
+                Some(path) => {
+                    self.file_notes.push(FileNote { path: path.to_string(), quote, meaning: note.meaning })
+                }
+                None => self.statements.push(Finding { quote, meaning: note.meaning, clock: self.clock }),
+            }
+        }
     }
 
     /// Takes down what is kept as sentences of a message that leaves view.
@@ -240,7 +287,7 @@ impl Reading {
     }
 
     /// A message that stays in view: what it shows need not be said again.
-    fn stay(&mut self, message: &Message) {
+    fn stay(&mut self, id: EntryId, message: &Message) {
         for passage in passages(message) {
             self.clock += passage.text.len() as u64;
             let clock = self.clock;
@@ -252,7 +299,7 @@ impl Reading {
                 self.table.see(mention, FactHash::of(mention), place);
             });
         }
-        self.dialogue.stay(message);
+        self.dialogue.stay(id, message, &self.secrets);
     }
 
     fn take(&mut self, id: Option<EntryId>, passage: &PassageFacts) {
@@ -293,7 +340,7 @@ impl Reading {
         }
         close_line(&mut self.lines, &mut self.line_facts, doc, at, &mut facts);
         let text = text.clone();
-        self.docs.push(Doc { id, text });
+        self.docs.push(Doc { id, text, is_spoken: matches!(voice, Voice::Said | Voice::Called) });
     }
 
     /// The passage as it may be quoted, where that is not as it stands: shortened, or with secrets screened out.
@@ -309,9 +356,17 @@ impl Reading {
         self.rules.push(RuleQuote { text: text.to_owned(), source, reach });
     }
 
-    /// What is known only at the end: which values are outdated.
+    /// What is known only at the end: which values are outdated, and what is spoken of most.
     fn settle(&mut self) {
         self.table.settle(self.clock);
+        let stated = self.statements.iter().map(|statement| statement.quote.text.as_str());
+        let noted = self.file_notes.iter().map(|note| note.quote.text.as_str());
+        self.concepts = Concepts::of(stated.chain(noted));
+        let spoken = self.docs.iter().filter(|doc| doc.is_spoken);
+        for (passage, doc) in (1..).zip(spoken) {
+            let text = &doc.text[..doc.text.floor_char_boundary(CONCEPT_BYTES_MAX)];
+            self.concepts.count(passage, text);
+        }
     }
 }
 

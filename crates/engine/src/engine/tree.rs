@@ -4,6 +4,7 @@
 
 use super::backgrounds::Backgrounds;
 use super::deferral::DeferredBatch;
+use super::prefix_jobs::PrefixJob;
 use super::shared_waiter::Crowd;
 use super::{Checkout, HashedMessages};
 use crate::error::EngineError;
@@ -13,7 +14,7 @@ use crate::store::{
     ChainHash, CommitBatch, Durability, Lease, SessionAbout, SessionId, Store, StoredSession,
 };
 use epitome_core::{Entry, EntryId, Item, KeptBodies, Log, MemoryArchive, Role, SizeTable};
-use futures_util::lock::{Mutex as AsyncMutex, MutexGuard as AsyncGuard, OwnedMutexGuard};
+use futures_util::lock::{Mutex as AsyncMutex, MutexGuard as AsyncGuard};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -39,9 +40,9 @@ pub(super) struct SessionTree {
     /// Held from the moment the log has grown until the store has taken that: commits reach it in that order.
     pub(super) commits: AsyncMutex<()>,
     /// Compactions under way.
-    jobs: Mutex<Vec<PrefixJob>>,
+    pub(super) jobs: Mutex<Vec<PrefixJob>>,
     /// Those who wait for one of them.
-    crowd: Crowd,
+    pub(super) crowd: Crowd,
     backgrounds: Arc<Backgrounds>,
 }
 
@@ -59,25 +60,6 @@ pub(super) struct TreeState {
     pub(super) deferred: Option<DeferredBatch>,
     /// Paths that were worked on last, the newest last.
     pub(super) paths: Vec<Session>,
-}
-
-struct PrefixJob {
-    /// The last message it covers.
-    anchor: EntryId,
-    gate: Arc<AsyncMutex<()>>,
-}
-
-/// The right to compact a prefix, given back when it is dropped.
-pub(super) struct PrefixClaim {
-    tree: Arc<SessionTree>,
-    anchor: EntryId,
-    _gate: OwnedMutexGuard<()>,
-}
-
-impl Drop for PrefixClaim {
-    fn drop(&mut self) {
-        self.tree.jobs().retain(|job| job.anchor != self.anchor);
-    }
 }
 
 /// The acts of one request ask once whether the session is still ours. Whoever takes it from a process that lives waits for far longer,
@@ -112,10 +94,6 @@ impl SessionTree {
 
     pub(super) fn state(&self) -> MutexGuard<'_, TreeState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn jobs(&self) -> MutexGuard<'_, Vec<PrefixJob>> {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn lease(&self) -> Lease {
@@ -316,32 +294,6 @@ impl SessionTree {
             state.log.len()
         };
         self.put(store, expected, CommitBatch { leaf: Some(leaf), time_ms, ..CommitBatch::default() }).await
-    }
-
-    /// Takes the right to compact the prefix up to `anchor`; the gate of whoever is at work on a prefix of
-    /// `history`, where somebody is.
-    pub(super) fn claim(
-        self: &Arc<Self>,
-        anchor: EntryId,
-        history: &[EntryId],
-    ) -> Result<PrefixClaim, Arc<AsyncMutex<()>>> {
-        let mut jobs = self.jobs();
-        if let Some(job) = jobs.iter().find(|job| history.binary_search(&job.anchor).is_ok()) {
-            return Err(job.gate.clone());
-        }
-        let gate = Arc::new(AsyncMutex::new(()));
-        let held = gate.clone().try_lock_owned().expect("nobody else knows of this gate yet");
-        jobs.push(PrefixJob { anchor, gate });
-        Ok(PrefixClaim { tree: self.clone(), anchor, _gate: held })
-    }
-
-    pub(super) fn crowd(&self) -> &Crowd {
-        &self.crowd
-    }
-
-    /// Whether somebody here compacts a prefix of it.
-    pub(super) fn is_compacting(&self) -> bool {
-        !self.jobs().is_empty()
     }
 
     pub(super) fn backgrounds(&self) -> &Arc<Backgrounds> {

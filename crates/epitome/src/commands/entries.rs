@@ -190,6 +190,7 @@ fn mark_kind(mark: &Mark) -> &'static str {
         Mark::Hold { .. } => "hold",
         Mark::Reset => "reset",
         Mark::Request { .. } => "request",
+        Mark::Observation { .. } => "observation",
     }
 }
 
@@ -233,6 +234,9 @@ fn mark_text(mark: &Mark, told: Option<[Tokens; 2]>) -> String {
             };
             columns::cut(format!("{of} is {flag}: {}", judgement.notes).trim_end_matches(": "), TEXT_CHARS)
         }
+        Mark::Usage(usage) if usage.is_estimated => {
+            format!("{} tokens by our own count; the provider said nothing", usage.tokens)
+        }
         Mark::Usage(usage) => format!("{} tokens by the provider's count", usage.tokens),
         Mark::Failure => "a compaction was tried in vain".to_owned(),
         Mark::Floor { tokens } => format!("{tokens} tokens cannot be reduced"),
@@ -241,6 +245,7 @@ fn mark_text(mark: &Mark, told: Option<[Tokens; 2]>) -> String {
         Mark::Reset => "automatic compaction may run again".to_owned(),
         Mark::Request { is_open: true } => "a compaction is wanted at the end of the turn".to_owned(),
         Mark::Request { is_open: false } => "no compaction is wanted any more".to_owned(),
+        Mark::Observation { record, .. } => format!("not done, only observed: {}", pass_text(record)),
     }
 }
 

@@ -11,11 +11,11 @@ use crate::cli::{PolicyArgs, ServeArgs, StoreArgs};
 use crate::clock::WallClock;
 use crate::output::Page;
 use crate::session_ports::{Dry, PortsBuilder};
-use crate::settings::{AgentFolder, Lookup, Places};
+use crate::settings::{AgentFolder, Lookup, Places, ServerChoice};
 use crate::transcript_file::catalog;
 use anyhow::{Context as _, Result};
 use epitome_core::Tokens;
-use epitome_server::{NoticeLevel, Server, ServerSettings, Upstreams};
+use epitome_server::{NoticeLevel, SILENCE_TIME_MAX, Server, ServerSettings, Upstreams};
 use epitome_settings::{Door, StoreSettings};
 use log::ServerLog;
 use rules::LiveRules;
@@ -34,12 +34,12 @@ pub fn run(args: ServeArgs) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("cannot start serving")?;
     let served = runtime.block_on(async {
-        let upstreams = settings.upstreams.clone();
+        let (upstreams, is_observing) = (settings.upstreams.clone(), settings.is_observing);
         let place = SessionPlace::open(&store, log).await?;
         let settings = ServerSettings { store: place.server_store(stored.keep), ..settings };
         let server = Server::bind(address, settings).await?;
         let end = interruption().context("cannot be told to stop")?;
-        welcome(server.address(), &upstreams, &place.to_string()).print()?;
+        welcome(server.address(), &upstreams, &place.to_string(), is_observing).print()?;
         let retention = place.lasting().map(|store| tokio::spawn(retention::watch(store, stored, log)));
         let served = server.run_until(end).await;
         retention.inspect(JoinHandle::abort);
@@ -66,23 +66,29 @@ fn settings(args: ServeArgs, log: ServerLog) -> Result<(ServerSettings, StoreSet
     };
     tell_ignored(&policy, log)?;
     let lookup = Lookup::new(policy, Some(Door::Serve))?;
-    let stored = lookup.resolve(None)?.store;
+    let resolved = lookup.resolve(None)?;
+    let stored = resolved.store;
     let ports = PortsBuilder::new(lookup.places.clone(), catalog.clone(), Dry::No);
     let agents = args.agents.map(AgentFolder::open).transpose()?;
-    let (window, public) = (args.window.map(Tokens), Upstreams::default());
-    let or_all = |own: Option<_>, public| own.or_else(|| args.upstream.clone()).unwrap_or(public);
+    let window = args.window.map(Tokens);
+    let said = ServerChoice {
+        url: args.upstream,
+        anthropic: args.upstream_anthropic,
+        openai: args.upstream_openai,
+        routes: args.route,
+        observe: args.observe.then_some(true),
+    };
+    let choice = ServerChoice::of_file(&resolved.server, &lookup.places)?.under(said);
     let settings = ServerSettings {
-        upstreams: Upstreams {
-            anthropic: or_all(args.upstream_anthropic, public.anthropic),
-            openai: or_all(args.upstream_openai, public.openai),
-            routes: args.route,
-        },
+        upstreams: choice.upstreams(),
         rules: Arc::new(LiveRules::open(lookup, agents, ports, window, log)?),
         window,
         catalog: Arc::new(catalog),
         clock: Arc::new(WallClock::start()),
         tell: Arc::new(move |notice| log.notice(notice)),
         store: None,
+        is_observing: choice.observe.unwrap_or_default(),
+        silence_max: SILENCE_TIME_MAX,
     };
     Ok((settings, stored))
 }
@@ -102,9 +108,15 @@ fn tell_ignored(args: &PolicyArgs, log: ServerLog) -> Result<()> {
 }
 
 /// What to set in an agent.
-fn welcome(address: SocketAddr, upstreams: &Upstreams, kept: &str) -> Page {
+fn welcome(address: SocketAddr, upstreams: &Upstreams, kept: &str, is_observing: bool) -> Page {
     let mut page = Page::default();
     writeln!(page, "listening on http://{address}\n{kept}\n");
+    if is_observing {
+        writeln!(
+            page,
+            "Only observing: requests go out as they came, and what would have been done is told.\n"
+        );
+    }
     writeln!(page, "Point your agent at it; its own key goes along to the provider:");
     writeln!(page, "  export ANTHROPIC_BASE_URL=http://{address}     # to {}", upstreams.anthropic);
     writeln!(page, "  export OPENAI_BASE_URL=http://{address}/v1     # to {}", upstreams.openai);

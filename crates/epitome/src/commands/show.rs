@@ -105,7 +105,8 @@ fn page(shown: &[ShownEntry]) -> Page {
 
 fn write_mark(page: &mut Page, mark: &Mark) {
     writeln!(page, "{}", entries::entry_text(&Entry::Mark(mark.clone()), None));
-    if let Some(record) = mark.record() {
+    let observed = if let Mark::Observation { record, .. } = mark { Some(record) } else { None };
+    if let Some(record) = mark.record().or(observed) {
         write_record(page, record);
     }
 }

@@ -5,10 +5,12 @@ mod agent;
 mod disk;
 mod place;
 pub mod prompt;
+mod server;
 
 pub use agent::AgentFolder;
 pub use disk::Disk;
 pub use place::Places;
+pub use server::{ServerChoice, ShownServer};
 
 use crate::cli::PolicyArgs;
 use anyhow::{Context as _, Result};

@@ -9,6 +9,7 @@ mod kept_bodies;
 mod lessons;
 mod log;
 mod newest_work;
+mod observe;
 mod paths;
 mod session_model;
 mod speculation;

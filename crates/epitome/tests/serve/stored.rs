@@ -143,7 +143,7 @@ fn the_last_reply_and_one_that_stands_alone_are_stored_when_they_end() {
     assert_eq!(told["total"]["primary"]["calls"], 4, "while the server runs: {told}");
     // A message and its reply for each call, and what the provider said of it.
     let entries: Vec<Value> = stored(&stage).iter().map(|one| one["entries"].clone()).collect();
-    assert_eq!(entries, [9, 3], "each reply is there once");
+    assert_eq!(entries, [3, 9], "each reply is there once");
     talked.say(&proxy, &words(3));
     // At the end nothing is waited for.
     assert!(proxy.interrupt(), "it ends well");
@@ -205,7 +205,11 @@ fn the_other_commands_see_a_session_as_the_server_sent_it() {
     assert!(proxy.interrupt(), "it ends well");
     let output = stage.command(&["context", "--session", "s0001"]).output().expect("the program runs");
     let body: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(body["messages"].as_array().map(Vec::len), Some(sent.len() + 1), "with the reply to it");
+    assert_eq!(
+        body["messages"].as_array().map(Vec::len),
+        Some(sent.len() + 2),
+        "with the reply, and a word to go on"
+    );
     let undo = ["undo", "--session", "s0001", "--json"];
     let output = stage.command(&undo).output().expect("the program runs");
     let line: Value = serde_json::from_slice(&output.stdout).expect("JSON");

@@ -9,7 +9,7 @@ use crate::request::Request;
 use crate::routes;
 use crate::rules::SessionRule;
 use crate::server_state::ServerState;
-use crate::settings::{ServerSettings, Upstreams};
+use crate::settings::{SILENCE_TIME_MAX, ServerSettings, Upstreams};
 use bytes::Bytes;
 use epitome_core::{Policy, Tokens};
 use epitome_engine::FrozenClock;
@@ -39,11 +39,13 @@ fn state_with_window(
         clock: Arc::new(FrozenClock),
         tell: Arc::new(tell),
         store: None,
+        is_observing: false,
+        silence_max: SILENCE_TIME_MAX,
     };
     let state = ServerState::new(
         settings,
         ([127, 0, 0, 1], 7117).into(),
-        Outward::new().expect("a client can be made"),
+        Outward::new(SILENCE_TIME_MAX).expect("a client can be made"),
     );
     Arc::new(ServerState { books: Books::within(limits), ..state })
 }

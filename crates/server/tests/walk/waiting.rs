@@ -30,7 +30,9 @@ struct Call(Option<Arc<AtomicUsize>>);
 
 impl Drop for Call {
     fn drop(&mut self) {
-        self.0.iter().for_each(|cancelled| drop(cancelled.fetch_add(1, Ordering::SeqCst)));
+        if let Some(cancelled) = &self.0 {
+            cancelled.fetch_add(1, Ordering::SeqCst);
+        }
     }
 }
 

@@ -116,7 +116,12 @@ async fn a_summary_of_the_providers_own_is_kept_and_counted_from() {
     assert_eq!(answer(stage.post("/v1/messages", grown)).await.0, StatusCode::OK);
     let sent: Value = serde_json::from_str(&stage.arrived()[1].1).expect("JSON");
     let sent = sent["messages"].as_array().expect("messages").clone();
-    assert_eq!(sent[..head.len() - 1], head[..head.len() - 1], "it stays, with what belongs to it");
+    let sealed = head.len() - 3;
+    assert_eq!(sent[..=sealed], head[..=sealed], "it stays, with what belongs to it");
+    // The summary of what came since is said with the results, so that user and assistant speak in turn.
+    let results = &sent[sealed + 1]["content"];
+    assert_eq!(results[0], head[sealed + 1]["content"][0]);
+    assert!(results[1]["text"].as_str().is_some_and(|text| text.contains("<epitome-summary")), "{results}");
     assert!(sent.len() < head.len() + 60, "{}", sent.len());
 }
 
