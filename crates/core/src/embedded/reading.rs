@@ -299,6 +299,10 @@ impl Reading {
                 self.table.see(mention, FactHash::of(mention), place);
             });
         }
+        if message.author == Author::Person {
+            // The goal tells how it begins.
+            self.secrets.learn(&message.said());
+        }
         self.dialogue.stay(id, message, &self.secrets);
     }
 

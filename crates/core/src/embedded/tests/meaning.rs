@@ -31,6 +31,18 @@ fn the_goal_is_the_newest_request_though_it_stays_in_view() {
 }
 
 #[test]
+fn the_goal_tells_no_secret_of_a_request_in_view() {
+    let messages = [
+        person("Build the importer of the shop, please."),
+        model("It is built."),
+        person("Log in with password=hunter2hunter2 and look at the orders."),
+    ];
+    let text = draft(&messages, 1, 600).text;
+    let goal = ["Asked (in view): Log in with password=[secret] and look at the orders."];
+    assert_eq!(section(&text, "## Goal"), goal);
+}
+
+#[test]
 fn what_was_said_twice_is_told_once() {
     let asked = "Can we add some more trigger phrases to the skill?";
     let messages = [person(asked), model("Added."), person(asked), model("There are two more now.")];
