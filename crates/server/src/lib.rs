@@ -10,6 +10,7 @@ mod api_error;
 mod blocking;
 mod body;
 mod body_edit;
+mod body_scan;
 mod book_hold;
 mod books;
 mod chain;
@@ -44,15 +45,20 @@ mod routes;
 mod rules;
 mod sealed_parts;
 mod seeing;
+mod seen_lists;
 mod serve;
 mod server_state;
 mod settings;
 mod storing;
+mod surroundings;
 mod tally;
 mod totals;
 mod upstream_route;
 mod view;
 mod walk;
+#[cfg(test)]
+mod work_count;
+mod written_head;
 
 pub use notice::{NoticeLevel, OperatorNotice};
 pub use rules::{Caller, OwnModel, RequestModel, Rules, SessionRule, WarmRequest};

@@ -30,6 +30,9 @@ impl Engine {
         let Some(tree) = self.live_tree(session) else { return Ok(()) };
         let in_order = tree.commits.lock().await;
         let flushed = tree.flush(&*self.store).await;
+        if flushed.is_ok() {
+            tree.let_abandoned_go();
+        }
         drop(in_order);
         self.forget_fresh(session);
         self.forget_unless_stored(session, flushed).await

@@ -6,6 +6,7 @@ mod checkpoints;
 mod closed_connections;
 mod doors;
 mod edges;
+mod heads;
 mod instructions;
 mod odd_bodies;
 mod paths;
