@@ -10,6 +10,8 @@ mod hand_over;
 mod keeping;
 mod originals;
 mod queue;
+mod replies;
+mod shared_waiter;
 mod tree;
 
 pub use self::queue::InputPlace;
@@ -21,7 +23,7 @@ use crate::check::LookPoint;
 use crate::driver::{CompactOptions, Driver, PlanSketch, Recovery, TurnEnd};
 use crate::error::EngineError;
 use crate::event::Event;
-use crate::ports::{BoxFuture, Clock, EventListener, Spawn};
+use crate::ports::{BoxFuture, Clock, EventListener, RequestWaiter, Spawn};
 use crate::session::{AppendedEntry, Session, SessionOptions, Step};
 use crate::speculation::CROWDED_OUT;
 use crate::store::{
@@ -31,6 +33,7 @@ use crate::store::{
 use epitome_core::{Entry, EntryId, Judgement, KeptBodies, Log, Mark, Message, Record, Tokens, Trigger};
 use epitome_tokens::Usage;
 use futures_util::lock::Mutex as AsyncMutex;
+use shared_waiter::SharedWaiter;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -262,7 +265,8 @@ impl Engine {
             match covered.map(|anchor| tree.claim(anchor, session.history())) {
                 Some(Err(others)) => {
                     tree.put_back(&session);
-                    drop(others.lock().await);
+                    let _counted = tree.crowd().enter();
+                    drop(checkout.driver.while_awaited(others.lock()).await?);
                 }
                 Some(Ok(claim)) => return Ok((session, Some(claim))),
                 None => return Ok((session, None)),
@@ -271,6 +275,18 @@ impl Engine {
         let session = self.check_out(tree, checkout, Reach::Whole).await?;
         tree.read_all(&*self.store, &session, &[]).await?;
         Ok((session, None))
+    }
+
+    /// What is known of a session beside its entries.
+    pub async fn about(&self, session: SessionId) -> Result<SessionAbout, EngineError> {
+        Ok(self.tree(session).await?.state().about.clone())
+    }
+
+    /// Says otherwise what is known of it.
+    pub async fn describe(&self, session: SessionId, about: SessionAbout) -> Result<(), EngineError> {
+        let tree = self.tree(session).await?;
+        let described = tree.describe(&*self.store, about).await;
+        self.forget_unless_stored(session, described).await
     }
 
     /// Takes up what the provider said of the call whose reply the path ends in.
@@ -508,10 +524,16 @@ impl Engine {
         self.finish(&tree, checkout, session, acted).await
     }
 
-    /// The driver of a checkout; what it tells before it waits for a person is stored at once.
+    /// The driver of a checkout; what it tells before it waits for a person is stored at once, and what others wait for goes on
+    /// when its own caller has gone.
     fn driver(&self, tree: &Arc<SessionTree>, checkout: &Checkout) -> Driver {
-        let (store, tree, clock) = (self.store.clone(), tree.clone(), checkout.driver.ports().clock.clone());
-        checkout.driver.heard_by(Arc::new(StoreListener { store, tree, clock }))
+        let (store, clock) = (self.store.clone(), checkout.driver.ports().clock.clone());
+        let mut driver =
+            checkout.driver.heard_by(Arc::new(StoreListener { store, tree: tree.clone(), clock }));
+        if let Some(RequestWaiter { waiter, .. }) = &mut driver.ports_mut().waiter {
+            *waiter = Arc::new(SharedWaiter { own: waiter.clone(), tree: tree.clone() });
+        }
+        driver
     }
 
     async fn change(

@@ -78,8 +78,8 @@ pub use error::{EngineError, TimelineError};
 pub use event::Event;
 pub use live_part::LivePart;
 pub use ports::{
-    BoxFuture, Clock, FileNow, FrozenClock, Hook, HookRole, Model, Operator, Ports, Restorer, Spawn,
-    SummaryModel, TwoCompactors,
+    BoxFuture, Clock, FileNow, FrozenClock, Hook, HookRole, Model, Operator, Ports, RequestWaiter, Restorer,
+    Spawn, SummaryModel, TwoCompactors, Waiter,
 };
 pub use recorded_calls::RecordedCalls;
 pub use remedy::{Remedy, RemedyEffect};

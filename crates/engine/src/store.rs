@@ -9,7 +9,7 @@ mod memory;
 mod name;
 mod search;
 
-pub use about::{SessionAbout, SessionOrigin};
+pub use about::{ForkOrigin, SessionAbout, SessionOrigin};
 pub use fault::{FaultKind, StoreFault};
 pub use memory::MemoryStore;
 pub use name::{ChainHash, EventPosition, MessageLocation, SessionId, TenantId};

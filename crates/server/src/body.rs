@@ -2,7 +2,7 @@
 //! what goes out is cut from these bytes. Of OpenAI Responses a body may be the end of a list whose beginning its
 //! provider holds; whoever saw that go by puts it in front.
 
-use crate::body_scan::{self, BodyPlaces, ListForm};
+use crate::body_scan::{self, BodyPlaces};
 use crate::element;
 use crate::seen_lists::{ElementLink, KnownBeginning, ReadElement, SeenLists};
 use bytes::Bytes;
@@ -81,14 +81,6 @@ fn list_field(protocol: Protocol) -> &'static str {
     }
 }
 
-/// Whether the messages may be one text.
-fn list_form(protocol: Protocol) -> ListForm {
-    match protocol {
-        Protocol::Anthropic | Protocol::OpenaiChat => ListForm::List,
-        Protocol::OpenaiResponses => ListForm::ListOrText,
-    }
-}
-
 /// The fields of a body, in their order.
 struct BodyFields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
@@ -103,7 +95,7 @@ impl Body {
         text: BodyText,
         recall: impl FnOnce(&str) -> KnownBeginning,
     ) -> Result<Self, BodyError> {
-        let places = body_scan::scan(text.as_str(), list_field(protocol), list_form(protocol), recall);
+        let places = body_scan::scan(text.as_str(), list_field(protocol), protocol, recall);
         let places = places.ok_or_else(|| verdict(protocol, text.as_str()))?;
         let BodyPlaces { fields, list, elements, known } = places;
         let model = fields.iter().rev().find(|(key, _)| key == "model");
@@ -156,6 +148,11 @@ impl Body {
     /// The same of a field that holds a text.
     pub(crate) fn text_field(&self, key: &str) -> Option<String> {
         self.field(key).and_then(|value| serde_json::from_str(value).ok())
+    }
+
+    /// How often a text stands in what is around the messages.
+    pub(crate) fn count_around(&self, text: &str) -> usize {
+        self.around(0).iter().map(|part| part.matches(text).count()).sum()
     }
 
     /// How many messages there are.

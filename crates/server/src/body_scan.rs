@@ -3,6 +3,7 @@
 
 use crate::element;
 use crate::seen_lists::{ElementLink, KnownBeginning, ReadElement};
+use epitome_wire::Protocol;
 use serde::Deserialize;
 use serde_json::Deserializer;
 use serde_json::value::RawValue;
@@ -21,21 +22,12 @@ pub(crate) struct BodyPlaces {
     pub(crate) known: KnownBeginning,
 }
 
-/// What a list may be beside a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ListForm {
-    /// Nothing.
-    List,
-    /// A text that stands for a list of one message.
-    ListOrText,
-}
-
 /// Where everything in `text` stands whose messages are in the field `key`; none where it is no such body. `recall` is asked once what is
 /// known of the list, by the text from its bracket on.
 pub(crate) fn scan(
     text: &str,
     key: &str,
-    form: ListForm,
+    protocol: Protocol,
     recall: impl FnOnce(&str) -> KnownBeginning,
 ) -> Option<BodyPlaces> {
     let mut scanner = BodyScanner { text, at: 0 };
@@ -46,7 +38,7 @@ pub(crate) fn scan(
         let name = scanner.name()?;
         let value = if name == key {
             // A list that comes twice is one that nobody understands.
-            let list = scanner.list(form, recall.take()?)?;
+            let list = scanner.list(protocol, recall.take()?)?;
             found.insert(list).place.clone()
         } else {
             scanner.value()?
@@ -125,12 +117,16 @@ impl<'t> BodyScanner<'t> {
         Some(place)
     }
 
-    fn list(&mut self, form: ListForm, recall: impl FnOnce(&str) -> KnownBeginning) -> Option<ScannedList> {
-        let is_text = self.next()? == b'"' && form == ListForm::ListOrText;
+    fn list(
+        &mut self,
+        protocol: Protocol,
+        recall: impl FnOnce(&str) -> KnownBeginning,
+    ) -> Option<ScannedList> {
+        let is_text = self.next()? == b'"' && protocol == Protocol::OpenaiResponses;
         let start = self.at;
         if is_text {
             let place = self.value()?;
-            let elements = vec![self.read(form, start, place.clone())];
+            let elements = vec![self.read(protocol, start, place.clone())];
             return Some(ScannedList { place, elements, known: KnownBeginning::default() });
         }
         let known = recall(&self.text[start..]);
@@ -144,23 +140,27 @@ impl<'t> BodyScanner<'t> {
         };
         while is_open {
             let place = self.value()?;
-            elements.push(self.read(form, start, place));
+            elements.push(self.read(protocol, start, place));
             is_open = self.is_followed(b']')?;
         }
         Some(ScannedList { place: start..self.at, elements, known })
     }
 
     /// What is to be known of an element of the list that starts at `start`.
-    fn read(&self, form: ListForm, start: usize, place: Range<usize>) -> ReadElement {
-        // Names and seals are things of the protocol whose list may be a text.
-        let text = if form == ListForm::ListOrText { &self.text[place.clone()] } else { "" };
+    fn read(&self, protocol: Protocol, start: usize, place: Range<usize>) -> ReadElement {
+        let text = &self.text[place.clone()];
+        let (is_reference, is_sealed) = match protocol {
+            Protocol::Anthropic => (false, element::has_block(text, "compaction")),
+            Protocol::OpenaiChat => (false, false),
+            Protocol::OpenaiResponses => (element::reference(text).is_some(), element::is_sealed(text)),
+        };
         // A body has 64 MB at most.
         let offset = |at: usize| (at - start) as u32;
         ReadElement {
             start: offset(place.start),
             end: offset(place.end),
-            is_reference: element::reference(text).is_some(),
-            is_sealed: element::is_sealed(text),
+            is_reference,
+            is_sealed,
             link: ElementLink::Unread,
         }
     }

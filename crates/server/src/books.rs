@@ -9,7 +9,7 @@ use crate::sealed_parts::SealedParts;
 use crate::tally::Tally;
 use crate::view::Origin;
 use crate::written_head::HeadShelf;
-use epitome_core::{Budget, EntryId, Record, Tokens};
+use epitome_core::{Budget, EntryId, Message, Record, Tokens};
 use epitome_engine::store::SessionId;
 use epitome_engine::{CalibrationTable, Checkout, Session, SharedCalibration};
 use epitome_tokens::Usage;
@@ -71,8 +71,8 @@ pub(crate) struct Book {
     /// Where each message stands in the client's list.
     pub(crate) origins: HashMap<EntryId, Origin>,
     pub(crate) tally: Tally,
-    /// What the provider said of calls whose reply the client has not sent back yet, by what the call was sent with.
-    pub(crate) usages: HashMap<EntryId, CallUsage>,
+    /// Calls whose reply the client has not sent back yet, by what the call was sent with.
+    pub(crate) ended_calls: HashMap<EntryId, EndedCall>,
     /// What came of compactions, oldest first.
     pub(crate) records: Vec<KeptRecord>,
     pub(crate) remarks: Remarks,
@@ -143,10 +143,21 @@ pub(crate) struct NewestRequest {
     pub(crate) budget: Budget,
 }
 
-/// What the provider of a model said of one call of it.
-pub(crate) struct CallUsage {
+/// A call of a model that has ended.
+pub(crate) struct EndedCall {
     pub(crate) model: String,
-    pub(crate) usage: Usage,
+    /// What the provider said of it.
+    pub(crate) usage: Option<Usage>,
+    /// Its reply, until that is stored.
+    pub(crate) reply: Option<UnstoredReply>,
+    /// The entry that its reply was stored as, with its usage.
+    pub(crate) stored_as: Option<EntryId>,
+}
+
+/// A reply, and how the path that it answers is worked on.
+pub(crate) struct UnstoredReply {
+    pub(crate) message: Message,
+    pub(crate) checkout: Checkout,
 }
 
 /// A day of one person's agents and their sub-agents. A session let go is taken up anew from the client's
@@ -159,7 +170,7 @@ const BYTES_MAX: usize = 512 << 20;
 /// So many records are kept of a session, the newest; each holds a summary.
 const RECORDS_MAX: usize = 100;
 /// So many calls may be unanswered at once: a client that hangs up leaves one behind.
-const USAGES_MAX: usize = 64;
+const ENDED_CALLS_MAX: usize = 64;
 
 impl Book {
     fn new(protocol: Protocol, model: &str) -> Self {
@@ -170,7 +181,7 @@ impl Book {
             agent: None,
             origins: HashMap::new(),
             tally: Tally::default(),
-            usages: HashMap::new(),
+            ended_calls: HashMap::new(),
             records: Vec::new(),
             remarks: Remarks::default(),
             checkout: None,
@@ -212,12 +223,12 @@ impl Book {
         }
     }
 
-    /// Keeps what the provider said of a call until its reply comes back.
-    pub(crate) fn keep_usage(&mut self, sent_with: EntryId, usage: CallUsage) {
-        if self.usages.len() >= USAGES_MAX {
-            self.usages.clear();
+    /// Keeps what came of a call until its reply comes back.
+    pub(crate) fn keep_call(&mut self, sent_with: EntryId, call: EndedCall) {
+        if self.ended_calls.len() >= ENDED_CALLS_MAX {
+            self.ended_calls.clear();
         }
-        self.usages.insert(sent_with, usage);
+        self.ended_calls.insert(sent_with, call);
     }
 }
 

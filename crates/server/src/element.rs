@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// The role of a message; empty where it has none. Of a role said twice the last counts, as it does for providers.
@@ -47,6 +48,24 @@ pub(crate) fn is_models(item: &str) -> bool {
 pub(crate) fn is_sealed(item: &str) -> bool {
     // Most items are not, and most bytes of a list need no second look for it.
     item.contains(r#""compaction""#) && kind(item) == "compaction"
+}
+
+/// Whether a message of Anthropic's has a block of this type.
+pub(crate) fn has_block(message: &str, wanted: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Content<'m> {
+        #[serde(borrow)]
+        content: Vec<Typed<'m>>,
+    }
+    #[derive(Deserialize)]
+    struct Typed<'b> {
+        #[serde(borrow, rename = "type")]
+        kind: Cow<'b, str>,
+    }
+    // Most messages have none, and need no parser to tell.
+    message.contains(wanted)
+        && serde_json::from_str(message)
+            .is_ok_and(|Content { content }| content.iter().any(|block| block.kind == wanted))
 }
 
 /// An id and what stands around it take no more; longer items are more than a name.

@@ -38,19 +38,31 @@ pub(crate) fn count_opening(protocol: Protocol, body: &Body, sealed: Option<&Ran
     };
     let instructions = || (0..body.len()).take_while(is_instruction).count();
     match protocol {
-        Protocol::Anthropic => 0,
+        Protocol::Anthropic => sealed.map_or(0, |sealed| sealed.end),
         Protocol::OpenaiChat => instructions(),
         Protocol::OpenaiResponses => sealed.map_or_else(instructions, |sealed| sealed.end),
     }
 }
 
-/// The newest summary that the provider of OpenAI Responses made and sealed, with all that must stay behind it: answers
-/// to calls in front of it. What stands in front of it the model does not see.
+/// The newest summary that its provider itself made, with all that must stay behind it: answers to calls in front of it. What stands
+/// in front of it the model does not see.
 pub(crate) fn sealed(protocol: Protocol, body: &Body) -> Option<Range<usize>> {
     match protocol {
-        Protocol::Anthropic | Protocol::OpenaiChat => return None,
-        Protocol::OpenaiResponses => {}
+        Protocol::Anthropic => sealed_message(body),
+        Protocol::OpenaiChat => None,
+        Protocol::OpenaiResponses => sealed_item(body),
     }
+}
+
+/// The newest reply of Anthropic's that holds such a summary, with the results of its calls.
+fn sealed_message(body: &Body) -> Option<Range<usize>> {
+    let first = (0..body.len()).rev().find(|at| body.is_sealed(*at))?;
+    let is_answered = first + 1 < body.len() && element::has_block(body.element(first + 1), "tool_result");
+    Some(first..first + 1 + usize::from(is_answered))
+}
+
+/// The newest such item of OpenAI Responses.
+fn sealed_item(body: &Body) -> Option<Range<usize>> {
     let is_sealed = |at: &usize| body.is_sealed(*at);
     let first = (0..body.len()).rev().find(is_sealed)?;
     let calls = (0..first).map(|at| body.meaning(at)).filter(|element| !element::is_answer(element));

@@ -18,6 +18,11 @@ use epitome_wire::overflow::Endpoint;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// How the betas begin that ask for a window of a million tokens.
+const LONG_WINDOW_BETA: &str = "context-1m-";
+/// How the name of such a model ends, as agents write it too.
+const LONG_WINDOW: &str = "[1m]";
+
 /// A request whose conversation can be told.
 pub(crate) struct Request {
     pub(crate) protocol: Protocol,
@@ -81,10 +86,18 @@ impl Request {
         PreparedRequest { body: self.body.bytes().clone(), beta: None, from, session: None }
     }
 
-    /// Where a model of it is, and as what things are learned of it.
+    /// Where a model of it is, and as what things are learned of it. With a beta for a longer window a model is another: what was
+    /// learned of one says nothing of the other.
     pub(crate) fn endpoint(&self, model: &str) -> Endpoint {
         let base_url = self.upstream.to_string();
-        Endpoint { provider: self.protocol.name().into(), base_url: base_url.into(), model: model.into() }
+        let betas = self.beta.as_deref().unwrap_or_default();
+        let is_long = betas.split(',').any(|beta| beta.trim().starts_with(LONG_WINDOW_BETA));
+        let model = if is_long && !model.ends_with(LONG_WINDOW) {
+            format!("{model}{LONG_WINDOW}").into()
+        } else {
+            model.into()
+        };
+        Endpoint { provider: self.protocol.name().into(), base_url: base_url.into(), model }
     }
 }
 

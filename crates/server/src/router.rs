@@ -1,6 +1,7 @@
 //! What is done at each path. Handlers decode, make one call, and encode; which path of a provider goes where is `routes`'.
 
 use crate::body::{Body as RequestBody, BodyError, BodyText};
+use crate::early_stream::{LongWait, respond};
 use crate::fault::Fault;
 use crate::notice::NoticeKind;
 use crate::outward::{PassedBody, Path};
@@ -23,6 +24,7 @@ use bytes::Bytes;
 use epitome_engine::store::TenantId;
 use epitome_wire::Protocol;
 use futures_util::StreamExt as _;
+use futures_util::future::FutureExt;
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
@@ -131,7 +133,13 @@ async fn converse_by(state: &Arc<ServerState>, route: &Route<'_>, parts: &Parts,
     if let Err(fault) = credentials::check(&parts.headers, &request.upstream) {
         return refuse(state, parts, protocol, &fault);
     }
-    answer(state, parts, route, request).await.unwrap_or_else(|fault| fault.response(protocol))
+    let is_streamed = request.body.field("stream") == Some("true");
+    let (state, call) = (state.clone(), ForwardedCall::new(route, parts));
+    respond(protocol, is_streamed, |wait| {
+        let answered = async move { answer(&state, &call, &request, wait).await };
+        answered.map(move |answer| answer.unwrap_or_else(|fault| fault.response(protocol))).boxed()
+    })
+    .await
 }
 
 /// Where a request goes, unless it goes nowhere: by its path, or because it has been here; then the protocol in which that is said.
@@ -207,9 +215,13 @@ async fn read_body(
     read.await.map_err(|why| Unread { bytes: text.bytes(), why })
 }
 
+/// So much room is made for a body on the word of its headers.
+const ROOM_BYTES_MAX: usize = 8 << 20;
+
 /// All bytes of a body that says how long it is, or does not.
 async fn collect(body: Body, length: Option<usize>) -> Result<Vec<u8>, Fault> {
-    let mut bytes = Vec::with_capacity(length.unwrap_or_default().min(HELD_BYTES_MAX));
+    // What has to grow is copied, and takes up to twice its room.
+    let mut bytes = Vec::with_capacity(length.unwrap_or_default().min(ROOM_BYTES_MAX));
     let mut pieces = body.into_data_stream();
     while let Some(piece) = pieces.next().await {
         let piece = piece.map_err(|_| Fault::BrokenOff)?;
@@ -251,42 +263,56 @@ fn tenant(state: &ServerState, headers: &HeaderMap) -> TenantId {
 /// Sends a request that was made to fit; once more, where the provider refuses it for something that can be mended.
 async fn answer(
     state: &Arc<ServerState>,
-    parts: &Parts,
-    route: &Route<'_>,
-    request: Arc<Request>,
+    call: &ForwardedCall,
+    request: &Arc<Request>,
+    mut wait: LongWait,
 ) -> Result<Response, Fault> {
-    let protocol = route.protocol;
-    let first = prepare(state, &request).await;
-    let (refused, remedy) = match send(state, parts, route, &request, &first).await? {
+    let protocol = call.protocol;
+    let first = wait.watch(prepare(state, request)).await;
+    let (refused, remedy) = match send(state, call, request, &first).await? {
         FirstLook::Reply(reply) => return Ok(reply.relay(protocol, first.from)),
         FirstLook::Refused(refused, remedy) => (refused, remedy),
     };
-    let Some(second) = mend(state, &request, remedy, &first).await else {
+    let Some(second) = wait.watch(mend(state, request, remedy, &first)).await else {
         return Ok(refused.relay(protocol, first.from));
     };
     // A second refusal is the client's to see, as the provider wrote it.
-    let reply = match send(state, parts, route, &request, &second).await? {
+    let reply = match send(state, call, request, &second).await? {
         FirstLook::Reply(reply) | FirstLook::Refused(reply, _) => reply,
     };
     Ok(reply.relay(protocol, second.from))
 }
 
+/// How a conversation's request goes on, apart from its body: it may outlast the handler, where its stream is opened early.
+struct ForwardedCall {
+    protocol: Protocol,
+    path: String,
+    query: Option<String>,
+    headers: HeaderMap,
+}
+
+impl ForwardedCall {
+    fn new(route: &Route<'_>, parts: &Parts) -> Self {
+        let query = parts.uri.query().map(str::to_owned);
+        Self { protocol: route.protocol, path: route.path.to_string(), query, headers: parts.headers.clone() }
+    }
+}
+
 async fn send(
     state: &Arc<ServerState>,
-    parts: &Parts,
-    route: &Route<'_>,
+    call: &ForwardedCall,
     request: &Request,
     prepared: &PreparedRequest,
 ) -> Result<FirstLook, Fault> {
-    let path =
-        Path { path: &route.path, query: parts.uri.query(), headers: &parts.headers, beta: prepared.beta };
+    let ForwardedCall { protocol, path, query, headers } = call;
+    let path = Path { path, query: query.as_deref(), headers, beta: prepared.beta };
     let upstream = &request.upstream;
     let storing = Storing::begin(state, prepared.session);
     let sent = state.outward.send(upstream, &path, prepared.body.clone()).await;
     storing.end(state).await;
     state.note_reach(upstream, sent.as_ref().err());
     let opened = match sent {
-        Ok(response) => open(route.protocol, response, &prepared.from.known).await,
+        Ok(response) => open(*protocol, response, &prepared.from.known).await,
         Err(fault) => Err(fault),
     };
     opened.inspect_err(|_| prepared.from.fail())

@@ -1,6 +1,7 @@
 //! The walk of one request, from the client's body to the body that is sent: found by what it says, appended to its
 //! session, made to fit by the engine, written from the client's own bytes.
 
+mod whole_history;
 mod writing;
 
 use crate::blocking;
@@ -8,16 +9,20 @@ use crate::body_edit;
 use crate::book_hold::{BookHold, LeavingSessions};
 use crate::books::Book;
 use crate::checkpoints::{ClientLine, SessionOperator};
+use crate::client_compaction;
+use crate::client_wait;
 use crate::known_path;
 use crate::learner::Learner;
 use crate::notice::NoticeKind;
 use crate::own_model::{self, CACHE_TIME};
+use crate::provider_edits;
 use crate::reading::{self, Unreadable};
 use crate::reply::{Resend, Sender};
 use crate::request::Request;
 use crate::responses;
 use crate::restorer::RequestRestorer;
 use crate::rules::{Caller, OwnModel, SessionRule, WarmRequest};
+use crate::sealed_parts::SealedParts;
 use crate::seeing::view_slots;
 use crate::server_state::{ServerState, note_step};
 use crate::totals::RequestSize;
@@ -28,7 +33,7 @@ use epitome_core::{Author, EntryId, KeptBodies, Message, Policy, Role, Settings,
 use epitome_engine::store::{MessageLocation, SessionAbout, SessionId, SessionOrigin, StoreError};
 use epitome_engine::{
     Assembly, Checkout, Driver, EngineError, Event, HashedMessages, LookPoint, NoWindow, PreparedSession,
-    RefusalFigures, Session, SessionOptions, TurnEnd, WindowFacts,
+    RefusalFigures, RequestWaiter, Session, SessionOptions, TurnEnd, WindowFacts,
 };
 use epitome_wire::Protocol;
 use epitome_wire::overflow::{Endpoint, OverflowFigures, RequestFacts};
@@ -37,6 +42,7 @@ use futures_util::future::{Either, select};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use whole_history::HistoryView;
 
 /// A body ready to be sent.
 pub(crate) struct PreparedRequest {
@@ -130,7 +136,9 @@ pub(crate) async fn foresee(state: &Arc<ServerState>, request: &Arc<Request>) ->
     let work = {
         let (state, request) = (state.clone(), request.clone());
         async move || {
-            let walk = Walk { state: &state, request: &request, client: &client };
+            let waiter = client_wait::begin(&state, client.clone());
+            let compacts_by_itself = false;
+            let walk = Walk { state: &state, request: &request, client: &client, waiter, compacts_by_itself };
             match walk.foresee().await {
                 Err(WalkError::Engine(EngineError::Store(StoreError::NotKept { session, ids }))) => {
                     walk.supply(session, &ids).await?;
@@ -155,8 +163,10 @@ async fn attempt(
     let (_held, client) = ClientLine::new();
     let work = {
         let (state, request) = (state.clone(), request.clone());
+        let waiter = client_wait::begin(&state, client.clone());
         async move || {
-            let walk = Walk { state: &state, request: &request, client: &client };
+            let compacts_by_itself = client_compaction::is_asked(&request);
+            let walk = Walk { state: &state, request: &request, client: &client, waiter, compacts_by_itself };
             walk.run_while_wanted(attempt).await
         }
     };
@@ -179,6 +189,10 @@ struct Walk<'w> {
     state: &'w Arc<ServerState>,
     request: &'w Request,
     client: &'w ClientLine,
+    /// The same client, as far as models must know of it.
+    waiter: RequestWaiter,
+    /// Whether the client has its own summary made by this request.
+    compacts_by_itself: bool,
 }
 
 /// Where a request's messages have come to stand.
@@ -250,24 +264,67 @@ impl Walk<'_> {
         let place = self.place().await?;
         let session = place.session;
         let rule = self.rule_of(session, attempt);
+        let may_recover = self.may_recover(session, &rule);
         self.tell_of_truncation(session);
         let mut checkout = self.take_up(&place, &rule).await?;
+        let Some((path, view)) = self.make_room(&mut checkout, &rule, attempt).await? else {
+            return Ok(None);
+        };
+        // Who acts on the path after this request has a line of their own, and nobody waits for what they do.
+        let ports = checkout.driver.ports_mut();
+        ports.operator = Some(self.operator(session, None));
+        ports.waiter = None;
+        let kept = own_model::strip(checkout, &rule);
+        let drops_unbound = self.state.books.with(session, |book| {
+            book.tally.requests += 1;
+            book.sent = Some((self.request.body.model().to_owned(), Instant::now()));
+            book.agent.clone_from(&self.request.agent);
+            book.checkout = Some(kept.clone());
+            book.see(&path);
+            book.sealed.drops_unbound
+        });
+        let drops_unbound = drops_unbound.unwrap_or_default();
+        let body = self.write(session, &path, view).await?;
+        let body = if drops_unbound { body_edit::drop_unbound_thinking(&body) } else { body };
+        let beta = drops_unbound.then_some(body_edit::BINDING_BETA);
+        Ok(Some(PreparedRequest {
+            body,
+            beta,
+            from: self.sender(kept, &path, view, may_recover),
+            session: Some(session),
+        }))
+    }
+
+    /// Has the path fit as far as this attempt is to see to it; the path then, and how it is shown. None where nothing can be done.
+    async fn make_room(
+        &self,
+        checkout: &mut Checkout,
+        rule: &SessionRule,
+        attempt: Attempt,
+    ) -> Result<Option<(Session, HistoryView)>, WalkError> {
+        let (session, is_clients) = (checkout.session, self.compacts_by_itself);
         let acted = match attempt {
             Attempt::First => {
-                self.show_to_own_model(&checkout, &rule).await?;
-                let acted = self.state.engine.prepare(&checkout).await;
+                if is_clients && let Some(shown) = self.show_history(checkout).await? {
+                    return Ok(Some(shown));
+                }
+                self.show_to_own_model(checkout, rule).await?;
+                let acted = self.state.engine.prepare(checkout).await;
                 self.settle(session, acted)?
             }
             Attempt::AfterOverflow(told) => {
+                if is_clients && let Some(path) = self.show_less(session, checkout, told).await? {
+                    return Ok(Some((path, HistoryView::InView)));
+                }
                 // What the provider has just refused is not gone on with.
-                own_model::cool(&mut checkout);
-                match self.recover(&checkout, told).await? {
+                own_model::cool(checkout);
+                match self.recover(checkout, told).await? {
                     Some(acted) => acted,
                     None => return Ok(None),
                 }
             }
             Attempt::AfterBytes(bytes_max) => {
-                let (acted, verdict) = self.state.engine.shed_pictures(&checkout, bytes_max).await?;
+                let (acted, verdict) = self.state.engine.shed_pictures(checkout, bytes_max).await?;
                 let acted = self.settle(session, Ok(acted))?;
                 if verdict.is_err() {
                     return Ok(None);
@@ -275,32 +332,14 @@ impl Walk<'_> {
                 acted
             }
             Attempt::AfterBinding | Attempt::AfterSeals => {
-                let acted = self.settle(session, self.state.engine.prepare(&checkout).await)?;
-                self.leave_out(session, attempt, acted.session.leaf());
-                acted
+                self.leave_out(session, attempt, checkout.leaf).await?;
+                if is_clients && let Some(shown) = self.show_history(checkout).await? {
+                    return Ok(Some(shown));
+                }
+                self.settle(session, self.state.engine.prepare(checkout).await)?
             }
         };
-        let leaf = acted.session.leaf();
-        // Who acts on the path after this request has a line of their own.
-        checkout.driver.ports_mut().operator = Some(self.operator(session, None));
-        let drops_unbound = self.state.books.with(session, |book| {
-            book.tally.requests += 1;
-            book.sent = Some((self.request.body.model().to_owned(), Instant::now()));
-            book.agent.clone_from(&self.request.agent);
-            book.checkout = Some(own_model::strip(checkout, &rule));
-            book.see(&acted.session);
-            book.sealed.drops_unbound
-        });
-        let drops_unbound = drops_unbound.unwrap_or_default();
-        let body = self.write(session, &acted.session).await?;
-        let body = if drops_unbound { body_edit::drop_unbound_thinking(&body) } else { body };
-        let beta = drops_unbound.then_some(body_edit::BINDING_BETA);
-        Ok(Some(PreparedRequest {
-            body,
-            beta,
-            from: self.sender(session, leaf, &acted),
-            session: Some(session),
-        }))
+        Ok(Some((acted.session, HistoryView::InView)))
     }
 
     /// The body as a compaction that is in use shows it, with what is new behind that. None is made for it: whoever
@@ -329,9 +368,14 @@ impl Walk<'_> {
     }
 
     /// Notes what the provider refused, for this request and those behind it.
-    fn leave_out(&self, session: SessionId, attempt: Attempt, newest: Option<EntryId>) {
+    async fn leave_out(
+        &self,
+        session: SessionId,
+        attempt: Attempt,
+        newest: Option<EntryId>,
+    ) -> Result<(), WalkError> {
         let must_think = body_edit::must_think(self.request.body.bytes());
-        self.state.books.with(session, |book| {
+        let sealed = self.state.books.with(session, |book| {
             book.tally.recoveries += 1;
             match attempt {
                 Attempt::AfterSeals => book.sealed.leave_sealed_out(newest),
@@ -340,7 +384,12 @@ impl Walk<'_> {
                 | Attempt::AfterOverflow(_)
                 | Attempt::AfterBytes(_) => book.sealed.leave_thinking_out(newest, must_think),
             }
+            book.sealed
         });
+        let mut about = self.state.engine.about(session).await?;
+        about.proxy_state = sealed.unwrap_or_default().written();
+        self.state.engine.describe(session, about).await?;
+        Ok(())
     }
 
     /// The client's body with the messages that show `slots`.
@@ -377,21 +426,20 @@ impl Walk<'_> {
         body.with_messages(&messages)
     }
 
-    fn sender(&self, session: SessionId, leaf: Option<EntryId>, acted: &PreparedSession) -> Sender {
-        let budget = acted.session.budget();
-        let estimate = Some(budget.request(acted.session.context().tokens()));
+    fn sender(&self, checkout: Checkout, path: &Session, view: HistoryView, may_recover: bool) -> Sender {
+        let (budget, leaf) = (path.budget(), path.leaf());
+        let estimate = Some(budget.request(view.tokens(path)));
         let known = RequestFacts { estimate, window: Some(budget.window), largest: None };
         let (state, endpoint) = (self.state.clone(), self.endpoint(self.request.body.model()));
-        let size = request_size(&acted.session);
+        let size = request_size(path, view);
         let Request { protocol, body, tenant, .. } = self.request;
         let asked = match protocol {
             Protocol::Anthropic | Protocol::OpenaiChat => None,
             Protocol::OpenaiResponses => responses::asked(&state, *tenant, body),
         };
-        let learner = Learner { state, session, leaf, endpoint, size, asked };
-        let fits_whole = budget.request(acted.session.timeline().whole()) <= budget.window;
-        let policy = acted.session.policy();
-        let may_recover = policy.mode != TriggerMode::Off && policy.guard.recoveries_max > 0;
+        let model = body.model().to_owned();
+        let learner = Learner { state, checkout, leaf, model, endpoint, size, asked };
+        let fits_whole = budget.request(path.timeline().whole()) <= budget.window;
         Sender { fits_whole, may_recover, listener: Some(Arc::new(learner)), known }
     }
 
@@ -440,6 +488,8 @@ impl Walk<'_> {
             known_path::origins(&log, node.entry, &traced).ok_or(WalkError::Unknown(node.session))?;
         let sized = origins.into_iter().map(|(id, origin)| (id, origin, self.bytes_of(origin)));
         self.close(self.state.books.add_messages(node.session, sized)).await?;
+        let refused = SealedParts::read(&self.state.engine.about(node.session).await?.proxy_state);
+        self.state.books.with(node.session, |book| book.sealed = book.sealed.and(refused));
         if self.state.books.with(node.session, |book| book.records.is_empty()).unwrap_or_default() {
             let records = self.state.engine.store().records(node.session).await.map_err(EngineError::from)?;
             let keep = |book: &mut Book| {
@@ -484,19 +534,22 @@ impl Walk<'_> {
         reading::messages(*protocol, body, *opening, first..hashes.len())
     }
 
-    /// What counts for an attempt. Where the provider of OpenAI Responses is asked to compact by itself, only what it
-    /// refuses is compacted here.
+    /// What counts for an attempt. Where the provider is asked to make room by itself, only what it refuses is compacted here.
     fn rule_of(&self, session: SessionId, attempt: Attempt) -> SessionRule {
         let mut rule = self.rule(session);
         let is_first = attempt == Attempt::First;
-        let Request { protocol, body, .. } = self.request;
-        let is_asked = *protocol == Protocol::OpenaiResponses && body.field("context_management").is_some();
-        if is_first && is_asked {
+        if is_first && provider_edits::are_asked(self.request) {
             let settings = Settings { mode: TriggerMode::Off, ..rule.policy.settings().clone() };
             // A policy that may compact by itself is sound where it may not.
             rule.policy = Policy::try_from(settings).map_or(rule.policy, Arc::new);
         }
         rule
+    }
+
+    /// Whether the policy has a request changed after a refusal, also where its provider makes room by itself first.
+    fn may_recover(&self, session: SessionId, rule: &SessionRule) -> bool {
+        let is_on = |policy: &Policy| policy.mode != TriggerMode::Off && policy.guard.recoveries_max > 0;
+        is_on(&rule.policy) || (provider_edits::are_asked(self.request) && is_on(&self.rule(session).policy))
     }
 
     fn rule(&self, session: SessionId) -> SessionRule {
@@ -507,6 +560,7 @@ impl Walk<'_> {
         let mut rule = self.state.settings.rules.of(&caller);
         rule.ports.clock = self.state.settings.clock.clone();
         rule.ports.operator = Some(self.operator(session, Some(self.client.clone())));
+        rule.ports.waiter = Some(self.waiter.clone());
         rule
     }
 
@@ -613,7 +667,7 @@ impl Walk<'_> {
         leaf = self.append(session, leaf, more).await?;
         checkout.leaf = leaf;
         // Others may have brought the reply before: a question asked again, or several at once.
-        if known > 0 && !input.is_empty() {
+        if known > 0 && !input.is_empty() && !self.compacts_by_itself {
             self.show_to_own_model(&checkout, rule).await?;
             self.rest(&checkout, input).await?;
         }
@@ -654,9 +708,11 @@ impl Walk<'_> {
     /// What is to be kept of a session that begins, or goes on with another model.
     fn about(&self, session: SessionId, leaf: Option<EntryId>) -> Option<SessionAbout> {
         let model = self.request.body.model();
-        let is_as_stored =
-            |book: &mut Book| std::mem::replace(&mut book.stored_model, model.to_owned()) == model;
-        let is_as_stored = self.state.books.with(session, is_as_stored).unwrap_or_default();
+        let is_as_stored = |book: &mut Book| {
+            let is_as_stored = std::mem::replace(&mut book.stored_model, model.to_owned()) == model;
+            (is_as_stored, book.sealed.written())
+        };
+        let (is_as_stored, proxy_state) = self.state.books.with(session, is_as_stored).unwrap_or_default();
         if is_as_stored && leaf.is_some() {
             return None;
         }
@@ -665,6 +721,7 @@ impl Walk<'_> {
         about.model = model.to_owned();
         about.form = self.request.protocol.name().to_owned();
         about.agent = self.request.agent.clone().unwrap_or_default();
+        about.proxy_state = proxy_state;
         about.title = self.title();
         Some(about)
     }
@@ -701,14 +758,16 @@ impl Walk<'_> {
         rule: &SessionRule,
         sent_with: Option<EntryId>,
     ) -> Result<(), WalkError> {
-        let told = |book: &mut Book| book.usages.remove(&sent_with?);
+        let told = |book: &mut Book| book.ended_calls.remove(&sent_with?);
         let Some(told) = self.state.books.with(checkout.session, told).flatten() else { return Ok(()) };
+        let is_stored = told.stored_as.is_some() && told.stored_as == checkout.leaf;
+        let Some(usage) = told.usage.filter(|_| !is_stored) else { return Ok(()) };
         let mut called = checkout.clone();
         // Whatever this request asks for, it is the model called then whose provider has counted.
         if told.model != self.request.body.model() {
             called.assembly = self.assembly(rule, &told.model)?;
         }
-        self.state.engine.reply(&called, told.usage).await?;
+        self.state.engine.reply(&called, usage).await?;
         Ok(())
     }
 
@@ -763,8 +822,10 @@ impl Walk<'_> {
         session: SessionId,
         acted: Result<PreparedSession, EngineError>,
     ) -> Result<PreparedSession, EngineError> {
-        let acted = acted.inspect_err(|error| {
-            self.state.tell(NoticeKind::Failed { session, why: error.to_string() });
+        let acted = acted.inspect_err(|error| match error {
+            // Nothing is wrong: the client has gone, and its next request begins anew.
+            EngineError::NobodyWaits => {}
+            error => self.state.tell(NoticeKind::Failed { session, why: error.to_string() }),
         })?;
         note_step(self.state, session, &acted);
         Ok(acted)
@@ -772,9 +833,9 @@ impl Walk<'_> {
 }
 
 /// What a request has, and what it would have without us: no more than the window, beyond which no provider takes it.
-fn request_size(path: &Session) -> RequestSize {
+fn request_size(path: &Session, view: HistoryView) -> RequestSize {
     let (budget, whole) = (path.budget(), path.timeline().whole());
-    let sent = budget.request(path.context().tokens());
+    let sent = budget.request(view.tokens(path));
     RequestSize { without: budget.request(whole).min(budget.window).max(sent), sent }
 }
 

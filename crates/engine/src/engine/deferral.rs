@@ -38,6 +38,11 @@ impl Engine {
         self.forget_unless_stored(session, flushed).await
     }
 
+    /// Whether something of a session was put off and is not stored yet.
+    pub fn has_deferred(&self, session: SessionId) -> bool {
+        self.live_tree(session).is_some_and(|tree| tree.state().deferred.is_some())
+    }
+
     pub(super) fn live_tree(&self, session: SessionId) -> Option<Arc<SessionTree>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner).get(&session).cloned()
     }

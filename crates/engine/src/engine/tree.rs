@@ -4,11 +4,14 @@
 
 use super::backgrounds::Backgrounds;
 use super::deferral::DeferredBatch;
+use super::shared_waiter::Crowd;
 use super::{Checkout, HashedMessages};
 use crate::error::EngineError;
 use crate::event::Event;
 use crate::session::{AppendedEntry, Session, Step};
-use crate::store::{ChainHash, CommitBatch, Durability, Lease, SessionId, Store, StoredSession};
+use crate::store::{
+    ChainHash, CommitBatch, Durability, Lease, SessionAbout, SessionId, Store, StoredSession,
+};
 use epitome_core::{Entry, EntryId, Item, KeptBodies, Log, MemoryArchive, Role, SizeTable};
 use futures_util::lock::{Mutex as AsyncMutex, MutexGuard as AsyncGuard, OwnedMutexGuard};
 use std::collections::HashMap;
@@ -37,6 +40,8 @@ pub(super) struct SessionTree {
     pub(super) commits: AsyncMutex<()>,
     /// Compactions under way.
     jobs: Mutex<Vec<PrefixJob>>,
+    /// Those who wait for one of them.
+    crowd: Crowd,
     backgrounds: Arc<Backgrounds>,
 }
 
@@ -46,6 +51,8 @@ pub(super) struct TreeState {
     /// Where the path ends that the live entries are of, while they alone are at hand.
     live_leaf: Option<EntryId>,
     pub(super) sizes: HashMap<Arc<str>, Arc<SizeTable>>,
+    /// What is known of it beside its entries.
+    pub(super) about: SessionAbout,
     /// Messages by the hash of everything up to them; of this process alone.
     hashes: HashMap<ChainHash, EntryId>,
     /// What was appended and is not stored yet.
@@ -78,15 +85,17 @@ impl Drop for PrefixClaim {
 /// The acts of one request ask once whether the session is still ours. Whoever takes it from a process that lives waits for far longer,
 /// and what is committed under an old lease is refused.
 const HOLD_TIME: Duration = Duration::from_millis(50);
-/// As many paths are kept ready for their next request: a person's agent, its sub-agents, and a retry or two.
-const PATHS_MAX: usize = 8;
+/// As many paths are kept ready for their next request: a person's agent, its sub-agents, and a retry or two, each with its last
+/// reply and without.
+const PATHS_MAX: usize = 16;
 
 impl SessionTree {
     pub(super) fn new(lease: Lease, opened: StoredSession, defers: bool, kept: KeptBodies) -> Self {
-        let StoredSession { log, leaf, live_leaf, sizes, about: _, originals } = opened;
+        let StoredSession { log, leaf, live_leaf, sizes, about, originals } = opened;
         let sizes = sizes.into_iter().collect();
         let (hashes, paths) = (HashMap::new(), Vec::new());
-        let state = TreeState { log, leaf, live_leaf, sizes, hashes, deferred: None, paths, appended: 0 };
+        let state =
+            TreeState { log, leaf, live_leaf, sizes, about, hashes, deferred: None, paths, appended: 0 };
         Self {
             id: lease.session,
             lease,
@@ -99,6 +108,7 @@ impl SessionTree {
             writer: AsyncMutex::default(),
             commits: AsyncMutex::default(),
             jobs: Mutex::default(),
+            crowd: Crowd::default(),
             backgrounds: Arc::default(),
         }
     }
@@ -178,6 +188,12 @@ impl SessionTree {
         arrival: HashedMessages,
         delivered: Vec<u64>,
     ) -> Result<Vec<EntryId>, EngineError> {
+        let same = match arrival.messages.first() {
+            Some((message, Some(hash))) if !self.state().hashes.contains_key(hash) => {
+                self.same_reply(store, parent, message).await?
+            }
+            Some(_) | None => None,
+        };
         let _in_order = self.commits.lock().await;
         let HashedMessages { messages, about, is_repeated, time_ms } = arrival;
         let durability = if is_repeated { Durability::System } else { Durability::Disk };
@@ -187,6 +203,12 @@ impl SessionTree {
         let expected = {
             let mut state = self.state();
             let expected = state.log.len();
+            batch.about.iter().for_each(|about| state.about.clone_from(about));
+            // What was taken up before its client sent it back is found by its hash from now on.
+            if let (Some(id), Some((_, Some(hash)))) = (same, messages.first()) {
+                state.hashes.insert(*hash, id);
+                batch.hashes.push((*hash, id));
+            }
             for (message, hash) in messages {
                 if let Some(&known) = hash.as_ref().and_then(|hash| state.hashes.get(hash)) {
                     (at, batch.leaf) = (Some(known), Some(known));
@@ -212,6 +234,19 @@ impl SessionTree {
         };
         self.put(store, expected, batch).await?;
         Ok(ids)
+    }
+
+    /// Says otherwise what is known of the session.
+    pub(super) async fn describe(&self, store: &dyn Store, about: SessionAbout) -> Result<(), EngineError> {
+        let _in_order = self.commits.lock().await;
+        let expected = {
+            let mut state = self.state();
+            state.about.clone_from(&about);
+            state.log.len()
+        };
+        let batch =
+            CommitBatch { about: Some(about), durability: Durability::System, ..CommitBatch::default() };
+        self.put(store, expected, batch).await
     }
 
     /// The last of these hashes that this process has appended under: its place among them, and the message.
@@ -302,6 +337,10 @@ impl SessionTree {
         let held = gate.clone().try_lock_owned().expect("nobody else knows of this gate yet");
         jobs.push(PrefixJob { anchor, gate });
         Ok(PrefixClaim { tree: self.clone(), anchor, _gate: held })
+    }
+
+    pub(super) fn crowd(&self) -> &Crowd {
+        &self.crowd
     }
 
     /// Whether somebody here compacts a prefix of it.

@@ -12,7 +12,8 @@ use crate::stored_session::StoredSession;
 use crate::table::{Cell, Table};
 use crate::transcript_file::catalog;
 use anyhow::Result;
-use epitome_core::{Entry, EntryId, Mark, Record, Tokens};
+use epitome_core::{Entry, EntryId, Mark, Record, Tokens, UsageMark};
+use epitome_store::StoredEntry;
 use epitome_tokens::{Catalog, Usage};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
@@ -85,7 +86,7 @@ pub fn run(args: &CostArgs) -> Result<()> {
     let mut lines = BTreeMap::new();
     let mut total = CostLine { key: "total".to_owned(), ..CostLine::default() };
     for listed in sessions {
-        let stored = match StoredSession::load(&open, listed.session) {
+        let stored = match StoredSession::outline(&open, listed.session) {
             Ok(stored) => stored,
             // Of many, one that cannot be read is told and passed over.
             Err(error) if args.session.is_none() => {
@@ -142,8 +143,10 @@ fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
         };
         CostItem { time_ms, model: model.to_owned(), part }
     };
-    // What a copy was made with was paid in the session it is a copy of.
-    let replies = stored.kept.iter().flat_map(|kept| &kept.conversation().replies);
+    // What a copy or a fork was made with was paid in the session it is of.
+    let taken_over = stored.listed.about.fork.map_or(0, |fork| fork.entries);
+    let kept = stored.kept.iter().filter(|_| taken_over == 0);
+    let replies = kept.flat_map(|kept| &kept.conversation().replies);
     for reply in replies.filter(|reply| !reply.is_copied) {
         let Some(used) = reply.usage else { continue };
         let usage = Usage {
@@ -155,10 +158,14 @@ fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
         };
         items.push(price(reply.time_ms, reply.model.as_deref().unwrap_or(known), usage, 0));
     }
+    let mut calls = HashSet::new();
     for one in &stored.entries {
         let Entry::Mark(mark) = &one.entry else { continue };
         match mark {
-            Mark::Usage(usage) if usage.prompt > Tokens::ZERO => {
+            // A reply that its client sent back in other words is in the session twice, and its call was one.
+            Mark::Usage(usage)
+                if usage.prompt > Tokens::ZERO && !calls.insert(call_of(stored, one, usage)) => {}
+            Mark::Usage(usage) if usage.prompt > Tokens::ZERO && one.id.index() >= taken_over => {
                 let model = if usage.model.is_empty() { known } else { &usage.model };
                 let (prompt, output) = (usage.prompt.0, usage.tokens.less(usage.prompt).0);
                 let (cache_read, cache_write) = (usage.cache_read.0, usage.cache_write.0);
@@ -168,6 +175,9 @@ fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
             Mark::Compaction { record, .. } | Mark::Edit { record, .. } => {
                 if !undone.contains(&one.id) {
                     freed = freed.saturating_add(record.tokens_before.less(record.tokens_after).0);
+                }
+                if one.id.index() < taken_over {
+                    continue;
                 }
                 let time_ms = record.time_ms.or(one.time_ms);
                 items.push(CostItem {
@@ -193,6 +203,18 @@ fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
         }
     }
     items
+}
+
+/// What tells a call from all others: what it was asked behind, and what its provider said of it.
+fn call_of<'s>(
+    stored: &'s StoredSession,
+    mark: &StoredEntry,
+    usage: &'s UsageMark,
+) -> (Option<EntryId>, [Tokens; 4], &'s str) {
+    let place = |reply| stored.entries.binary_search_by_key(&reply, |one| one.id).ok();
+    let asked = mark.parent.and_then(place).and_then(|at| stored.entries[at].parent);
+    let UsageMark { tokens, prompt, cache_read, cache_write, model, .. } = usage;
+    (asked, [*tokens, *prompt, *cache_read, *cache_write], model)
 }
 
 /// Compactions that were taken back, and not used again since.

@@ -9,7 +9,7 @@ use crate::store_place::OpenStore;
 use anyhow::{Context as _, Result, bail};
 use epitome_core::{Entry, EntryId};
 use epitome_engine::AppendedEntry;
-use epitome_engine::store::{CommitBatch, SessionId, StoreError, TenantId};
+use epitome_engine::store::{CommitBatch, ForkOrigin, SessionId, StoreError, TenantId};
 use epitome_store::{ListedSession, StoredEntry};
 use serde::Serialize;
 
@@ -50,7 +50,7 @@ fn batch(
         entries.iter().filter(|one| matches!(one.entry, Entry::Message(_))).map(|one| one.id).collect();
     let said = open.wait(open.store.originals(listed.session, &ids))?;
     let mut about = listed.about.clone();
-    about.forked_from = Some(listed.session.0);
+    about.fork = Some(ForkOrigin { session: listed.session.0, entries: entries.len() });
     if about.file_in.is_none() && open.wait(open.store.file(listed.session))?.is_some() {
         about.file_in = Some(listed.session.0);
     }

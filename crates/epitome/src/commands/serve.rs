@@ -21,6 +21,7 @@ use log::ServerLog;
 use rules::LiveRules;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 use store::SessionPlace;
 use tokio::task::JoinHandle;
 
@@ -31,7 +32,8 @@ pub fn run(args: ServeArgs) -> Result<()> {
     let store = StoreArgs { store: args.store.clone() };
     let (settings, stored) = settings(args, log)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.context("cannot start serving")?.block_on(async {
+    let runtime = runtime.context("cannot start serving")?;
+    let served = runtime.block_on(async {
         let upstreams = settings.upstreams.clone();
         let place = SessionPlace::open(&store, log).await?;
         let settings = ServerSettings { store: place.server_store(stored.keep), ..settings };
@@ -39,13 +41,19 @@ pub fn run(args: ServeArgs) -> Result<()> {
         let end = interruption().context("cannot be told to stop")?;
         welcome(server.address(), &upstreams, &place.to_string()).print()?;
         let retention = place.lasting().map(|store| tokio::spawn(retention::watch(store, stored, log)));
-        let served = server.run(end).await;
+        let served = server.run_until(end).await;
         retention.inspect(JoinHandle::abort);
         place.close(log).await;
         log.stopped(&served?);
         Ok(())
-    })
+    });
+    // What is still at work on a thread of its own has nobody left to work for.
+    runtime.shutdown_timeout(LAST_WORK_TIME_MAX);
+    served
 }
+
+/// What was let go notices it by then.
+const LAST_WORK_TIME_MAX: Duration = Duration::from_secs(1);
 
 fn settings(args: ServeArgs, log: ServerLog) -> Result<(ServerSettings, StoreSettings)> {
     let catalog = catalog(args.models.as_deref())?;
@@ -108,20 +116,27 @@ fn welcome(address: SocketAddr, upstreams: &Upstreams, kept: &str) -> Page {
 }
 
 /// Comes to its end at ctrl-c, or when the process is asked to terminate, from this call on: whoever reads that we listen
-/// may stop us at once.
+/// may stop us at once. What it ends with does so when that is said again.
 #[cfg(unix)]
-fn interruption() -> std::io::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    Ok(async move {
+fn interruption() -> std::io::Result<impl Future<Output = impl Future<Output = ()>>> {
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+    async fn either(signals: &mut (Signal, Signal)) {
         tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
+            _ = signals.0.recv() => {}
+            _ = signals.1.recv() => {}
         }
+    }
+    let mut signals = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    Ok(async move {
+        either(&mut signals).await;
+        async move { either(&mut signals).await }
     })
 }
 
 #[cfg(not(unix))]
-fn interruption() -> std::io::Result<impl Future<Output = ()>> {
-    Ok(async { drop(tokio::signal::ctrl_c().await) })
+fn interruption() -> std::io::Result<impl Future<Output = impl Future<Output = ()>>> {
+    Ok(async {
+        drop(tokio::signal::ctrl_c().await);
+        async { drop(tokio::signal::ctrl_c().await) }
+    })
 }

@@ -151,7 +151,7 @@ fn about_page(listed: &ListedSession, flag: &str) -> Page {
         ("session", listed.session.to_string()),
         ("name", about.title.clone()),
         ("came by", format!("{} {}", origin.trim_matches('"'), about.form)),
-        ("forked from", about.forked_from.map(|from| SessionId(from).to_string()).unwrap_or_default()),
+        ("forked from", about.fork.map(|fork| SessionId(fork.session).to_string()).unwrap_or_default()),
         ("model", about.model.clone()),
         ("agent", about.agent.clone()),
         ("project", about.project.clone()),

@@ -1,25 +1,25 @@
 //! Branches of a stored session: another goes on from one of its messages, a branch is left with a word on it, a place gets a name.
 
-use crate::desk::{CLAUDE_CODE, Desk, PI, corpus, talk};
+use crate::desk::{Desk, PI, corpus, talk};
 use serde_json::json;
 
 #[test]
 fn a_fork_holds_the_same_under_the_same_ids_and_goes_its_own_way() {
     for desk in Desk::of_each_kind() {
-        let session = desk.import("session.jsonl", corpus(CLAUDE_CODE));
-        desk.printed(&["rollback", &session, "m0140"]);
-        let at_140 = desk.context(&session);
-        desk.printed(&["rollback", &session, "m0351"]);
+        let session = desk.import("talk.json", talk(20));
+        desk.printed(&["rollback", &session, "m0030"]);
+        let at_30 = desk.context(&session);
+        desk.printed(&["rollback", &session, "m0040"]);
         let before = desk.context(&session);
-        let forked = desk.json(&["fork", &session, "m0140", "--json"]);
+        let forked = desk.json(&["fork", &session, "m0030", "--json"]);
         assert_eq!(
             forked,
-            json!({"outcome": "forked", "session": "s0002", "forked_from": "s0001", "leaf": "m0140", "entries": 352})
+            json!({"outcome": "forked", "session": "s0002", "forked_from": "s0001", "leaf": "m0030", "entries": 41})
         );
-        assert!(desk.context("s0002") == at_140, "it is as the session was there");
-        let compacted = desk.json(&["compact", "--session", "s0002", "--window", "64000", "--json"]);
+        assert!(desk.context("s0002") == at_30, "it is as the session was there");
+        let compacted = desk.json(&["compact", "--session", "s0002", "--window", "8000", "--json"]);
         assert_eq!(compacted["outcome"], "compacted", "{}", compacted["why"]);
-        assert!(desk.context("s0002") != at_140 && desk.context(&session) == before, "each goes its own way");
+        assert!(desk.context("s0002") != at_30 && desk.context(&session) == before, "each goes its own way");
         assert!(desk.printed(&["show", "s0002"]).contains("forked from  s0001"));
         // The file stays with the fork when the first goes.
         desk.sql(
@@ -27,10 +27,21 @@ fn a_fork_holds_the_same_under_the_same_ids_and_goes_its_own_way() {
         );
         desk.printed(&["expire", "--older-than", "90d"]);
         desk.printed(&["undo", "--session", "s0002"]);
-        assert!(desk.context("s0002") == at_140, "nothing of it is lost with the first");
+        assert!(desk.context("s0002") == at_30, "nothing of it is lost with the first");
         let refused = desk.run(&["fork", "s0002", "m9999"]);
         assert_eq!(refused.err, "epitome: m9999 is no message of s0002; `epitome tree` shows them\n");
     }
+}
+
+#[test]
+fn what_a_fork_was_made_with_was_paid_where_it_was_made() {
+    let desk = Desk::new();
+    let session = desk.import("session.jsonl", corpus(PI));
+    desk.printed(&["fork", &session]);
+    let dollars = |args: &[&str]| {
+        desk.json(&[&["cost", "--json"], args].concat())["total"]["primary"]["dollars"].as_f64()
+    };
+    assert!(dollars(&[]) > Some(1.0) && dollars(&[]) == dollars(&["--session", &session]), "it counts once");
 }
 
 #[test]
@@ -74,7 +85,8 @@ fn a_branch_is_left_with_a_word_on_it_and_lists_show_that() {
 
 #[test]
 fn a_stored_session_is_inspected_and_replayed_as_its_file_is() {
-    for desk in Desk::of_each_kind() {
+    {
+        let desk = Desk::new();
         let session = desk.import("session.jsonl", corpus(PI));
         let mut of_file = desk.json(&["inspect", "session.jsonl", "--json"]);
         let mut stored = desk.json(&["inspect", "--session", &session, "--json"]);
@@ -84,7 +96,17 @@ fn a_stored_session_is_inspected_and_replayed_as_its_file_is() {
                 survey.remove(name);
             }
         }
-        assert_eq!(stored, of_file);
+        let commands = |survey: &mut serde_json::Value| {
+            let remedies = survey["waste"]["remedies"].as_array_mut().expect("a list").iter_mut();
+            remedies.map(|remedy| remedy["command"].take()).collect::<Vec<_>>()
+        };
+        commands(&mut of_file);
+        let told = commands(&mut stored);
+        assert!(
+            told[0].as_str().is_some_and(|one| one.starts_with("epitome compact --session s0001 --set ")),
+            "{told:?}"
+        );
+        assert!(stored == of_file, "what fills it is the same");
         let lines = |args: &[&str]| {
             let all = [&["replay", "--preset", "pi", "--window", "32000", "--json"], args].concat();
             let printed = desk.printed(&all);

@@ -1,6 +1,7 @@
 //! Writing the body that shows a path: the client's own bytes where all is in view; else the head that was written when the newest pass
 //! was made, and what the client has said since.
 
+use super::whole_history::HistoryView;
 use super::{Walk, WalkError};
 use crate::request::Request;
 use crate::seeing::{outline_slots, view_slots};
@@ -15,25 +16,35 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Walk<'_> {
-    /// The body that shows a path of a session.
-    pub(super) async fn write(&self, session: SessionId, path: &Session) -> Result<Bytes, WalkError> {
+    /// The body that shows a path of a session, all of it or what is in view.
+    pub(super) async fn write(
+        &self,
+        session: SessionId,
+        path: &Session,
+        view: HistoryView,
+    ) -> Result<Bytes, WalkError> {
         let Request { protocol, body, opening, .. } = self.request;
         let books = &self.state.books;
-        let outline = books.with(session, |book| outline_slots(path, book)).transpose()?.flatten();
-        let Some(outline) = outline else { return Ok(body.bytes().clone()) };
+        let outline = match view {
+            HistoryView::InView => books.with(session, |book| outline_slots(path, book)).transpose()?,
+            HistoryView::Whole => None,
+        };
+        let Some(outline) = outline.flatten() else { return Ok(body.bytes().clone()) };
         let pass = self.head_pass(session, path);
         if let Some(pass) = pass
             && let Some(head) = self.head(session, pass).await
-            && let Some(list) = head.list(body, *opening, &outline)
+            && let Some(mut list) = head.list(body, *opening, &outline)
         {
+            view::mark(*protocol, body, &outline, &mut list);
             return Ok(body.with_messages(&list));
         }
         let slots = books.with(session, |book| view_slots(path, book)).transpose()?.flatten();
         let slots = slots.unwrap_or_default();
-        let list = view::messages(*protocol, body, *opening, &slots);
+        let mut list = view::unmarked(*protocol, body, *opening, &slots);
         if let Some(pass) = pass {
             self.keep_head(session, pass, &slots, &list).await;
         }
+        view::mark(*protocol, body, &slots, &mut list);
         Ok(body.with_messages(&list))
     }
 

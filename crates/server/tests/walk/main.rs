@@ -3,6 +3,7 @@
 mod acts;
 mod books;
 mod checkpoints;
+mod client_compaction;
 mod closed_connections;
 mod doors;
 mod edges;
@@ -15,6 +16,8 @@ mod refusals;
 mod responses;
 mod responses_agent;
 mod stage;
+mod waiting;
+mod whole_request;
 mod windows;
 
 use epitome_upstream::{Place, Script};

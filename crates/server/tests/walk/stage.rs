@@ -122,6 +122,25 @@ pub(crate) async fn serve_stored(base: &str, window: u64, store: ServerStore) ->
     (url, StoredServer { running, work })
 }
 
+/// A server by a rule and a clock; who stops it says so twice at once.
+pub(crate) async fn serve_for(
+    base: &str,
+    rule: SessionRule,
+    window: u64,
+    clock: Arc<dyn Clock>,
+) -> (String, oneshot::Sender<()>, tokio::task::JoinHandle<()>) {
+    let settings = ServerSettings { clock, ..settings(base, rule, Some(Tokens(window))) };
+    let server = Server::bind(([127, 0, 0, 1], 0).into(), settings).await.expect("a free port");
+    let url = format!("http://{}", server.address());
+    let (running, stopped) = oneshot::channel::<()>();
+    let stop = async {
+        drop(stopped.await);
+        std::future::ready(())
+    };
+    let served = tokio::spawn(async move { drop(server.run_until(stop).await) });
+    (url, running, served)
+}
+
 /// A server whose end is waited for.
 pub(crate) struct StoredServer {
     running: oneshot::Sender<()>,
