@@ -10,6 +10,7 @@ use crate::remarks::Remarks;
 use crate::sealed_parts::SealedParts;
 use crate::tally::Tally;
 use crate::view::Origin;
+use crate::written_head::HeadShelf;
 use epitome_core::{Budget, EntryId, Mark, Record, Tokens};
 use epitome_engine::store::SessionId;
 use epitome_engine::{Checkout, Session, SharedCalibration};
@@ -87,6 +88,8 @@ pub(crate) struct Book {
     pub(crate) sent: Option<(String, Instant)>,
     /// What is left out of its replies because the provider refused it.
     pub(crate) sealed: SealedParts,
+    /// The heads of its lists that were written last.
+    pub(crate) heads: HeadShelf,
     /// Whether the policy's idle check was taken since.
     pub(crate) is_idle_checked: bool,
     /// Whether it is more than one request: a reply came back, or a compaction was made that a new session would lack.
@@ -176,6 +179,7 @@ impl Book {
             rebuilt: Tokens::ZERO,
             sent: None,
             sealed: SealedParts::default(),
+            heads: HeadShelf::default(),
             is_idle_checked: false,
             is_working: false,
             bytes: 0,

@@ -51,7 +51,7 @@ mod tests {
     /// A list that begins with a summary, marked in a body that has `around` beside its messages.
     fn marked(around: &str, newest: &str) -> Vec<String> {
         let body = format!(r#"{{"messages":[]{around}}}"#);
-        let body = Body::read(Protocol::Anthropic, body.into()).expect("a body");
+        let body = Body::alone(Protocol::Anthropic, &body).expect("a body");
         let summary = r#"{"role":"user","content":[{"type":"text","text":"so far"}]}"#;
         let mut messages = [Cow::Borrowed(summary), Cow::Borrowed(newest)];
         mark_summary(&body, &mut messages, "so far");

@@ -73,8 +73,11 @@ const REFERENCE_BYTES_MAX: usize = 512;
 
 /// The id of the item that one only names; an id alone is enough to name it.
 pub(crate) fn reference(item: &str) -> Option<String> {
+    if item.len() > REFERENCE_BYTES_MAX {
+        return None;
+    }
     let is_more = [r#""type""#, r#""role""#].iter().any(|key| item.contains(key));
-    if item.len() > REFERENCE_BYTES_MAX || (is_more && !item.contains("item_reference")) {
+    if is_more && !item.contains("item_reference") {
         return None;
     }
     let fields: HashMap<String, &RawValue> = serde_json::from_str(item).ok()?;

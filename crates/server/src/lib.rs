@@ -10,6 +10,7 @@ mod api_error;
 mod blocking;
 mod body;
 mod body_edit;
+mod body_scan;
 mod book_hold;
 mod books;
 mod cache_marks;
@@ -57,15 +58,20 @@ mod routes;
 mod rules;
 mod sealed_parts;
 mod seeing;
+mod seen_lists;
 mod serve;
 mod server_state;
 mod settings;
 mod storing;
+mod surroundings;
 mod tally;
 mod totals;
 mod upstream_route;
 mod view;
 mod walk;
+#[cfg(test)]
+mod work_count;
+mod written_head;
 
 pub use endpoint_facts::{EndpointFacts, EndpointFilter, ToldLimit};
 pub use learned::{forget_endpoints, learned_endpoints};

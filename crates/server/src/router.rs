@@ -1,17 +1,17 @@
 //! What is done at each path. Handlers decode, make one call, and encode; which path of a provider goes where is `routes`'.
 
-use crate::body::{Body as RequestBody, BodyError};
+use crate::body::{Body as RequestBody, BodyError, BodyText};
 use crate::early_stream::{LongWait, respond};
 use crate::fault::Fault;
 use crate::notice::NoticeKind;
 use crate::outward::{PassedBody, Path};
 use crate::reply::{FirstLook, open};
-use crate::request::Request;
+use crate::request::{ReadBody, Request};
 use crate::routes::{self, Route, Treatment};
 use crate::server_state::ServerState;
 use crate::storing::Storing;
 use crate::walk::{PreparedRequest, mend, prepare};
-use crate::{api, counting, credentials, endpoints_api, guard, headers, metrics, responses};
+use crate::{api, blocking, counting, credentials, endpoints_api, guard, headers, metrics, responses};
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
@@ -23,6 +23,7 @@ use axum::{Json, Router, middleware};
 use bytes::Bytes;
 use epitome_engine::store::TenantId;
 use epitome_wire::Protocol;
+use futures_util::StreamExt as _;
 use futures_util::future::FutureExt;
 use serde::Deserialize;
 use serde_json::json;
@@ -119,14 +120,14 @@ async fn converse_by(state: &Arc<ServerState>, route: &Route<'_>, parts: &Parts,
         state.tell_passed_on(tenant(state, &parts.headers), why.to_owned());
         return pass_by(state, route, parts, body).await;
     }
-    let bytes = match to_bytes(body, BODY_BYTES_MAX).await {
+    let bytes = match collect(body, headers::length(&parts.headers)).await {
         Ok(bytes) => bytes,
-        Err(error) => return unread(&error).response(protocol),
+        Err(fault) => return fault.response(protocol),
     };
-    let request = match read(state, route, &parts.headers, bytes.clone()).await {
+    let request = match read(state, route, &parts.headers, bytes).await {
         Ok(request) => Arc::new(request),
-        Err(error) => {
-            state.tell_passed_on(tenant(state, &parts.headers), error.to_string());
+        Err(Unread { bytes, why }) => {
+            state.tell_passed_on(tenant(state, &parts.headers), why.to_string());
             return pass_by(state, route, parts, bytes.into()).await;
         }
     };
@@ -164,19 +165,73 @@ fn refuse(state: &ServerState, parts: &Parts, protocol: Protocol, fault: &Fault)
     fault.response(protocol)
 }
 
+/// A body whose request cannot be told, as it came.
+struct Unread {
+    bytes: Bytes,
+    why: BodyError,
+}
+
+/// Shorter bodies are read where they came in: to have another thread do it takes as long as that.
+const INLINE_BYTES_MAX: usize = 64 << 10;
+
 /// The request in a body, with what its client left unsaid because the provider has it.
 async fn read(
-    state: &ServerState,
+    state: &Arc<ServerState>,
     route: &Route<'_>,
     headers: &HeaderMap,
-    bytes: Bytes,
-) -> Result<Request, BodyError> {
-    let body = RequestBody::read(route.protocol, bytes)?.or_model(route.model);
-    let body = match route.protocol {
-        Protocol::Anthropic | Protocol::OpenaiChat => body,
-        Protocol::OpenaiResponses => responses::complete(state, tenant(state, headers), body).await?,
+    bytes: Vec<u8>,
+) -> Result<Request, Unread> {
+    let is_long = bytes.len() > INLINE_BYTES_MAX;
+    let work = {
+        let (state, tenant) = (state.clone(), tenant(state, headers));
+        let (protocol, model) = (route.protocol, route.model.map(str::to_owned));
+        async move || read_body(&state, protocol, tenant, model.as_deref(), bytes).await
     };
-    Request::new(state, route, headers, body)
+    let read = if is_long {
+        blocking::run(work).await.expect("no bytes make a reader panic, here or on a thread of their own")
+    } else {
+        work().await
+    };
+    read.map(|read| Request::new(state, route, headers, read))
+}
+
+/// What a body of a tenant says; its path may name the model where it does not.
+async fn read_body(
+    state: &ServerState,
+    protocol: Protocol,
+    tenant: TenantId,
+    model: Option<&str>,
+    bytes: Vec<u8>,
+) -> Result<ReadBody, Unread> {
+    let text = BodyText::new(bytes).map_err(|bytes| Unread { bytes, why: BodyError::NotText })?;
+    let read = async {
+        let recall = |list: &str| state.lists.recall(&state.key, tenant, protocol, list.as_bytes());
+        let body = RequestBody::read(protocol, text.clone(), recall)?.or_model(model);
+        let body = match protocol {
+            Protocol::Anthropic | Protocol::OpenaiChat => body,
+            Protocol::OpenaiResponses => responses::complete(state, tenant, body).await?,
+        };
+        ReadBody::new(state, protocol, body)
+    };
+    read.await.map_err(|why| Unread { bytes: text.bytes(), why })
+}
+
+/// So much room is made for a body on the word of its headers.
+const ROOM_BYTES_MAX: usize = 8 << 20;
+
+/// All bytes of a body that says how long it is, or does not.
+async fn collect(body: Body, length: Option<usize>) -> Result<Vec<u8>, Fault> {
+    // What has to grow is copied, and takes up to twice its room.
+    let mut bytes = Vec::with_capacity(length.unwrap_or_default().min(ROOM_BYTES_MAX));
+    let mut pieces = body.into_data_stream();
+    while let Some(piece) = pieces.next().await {
+        let piece = piece.map_err(|_| Fault::BrokenOff)?;
+        if bytes.len() + piece.len() > BODY_BYTES_MAX {
+            return Err(Fault::TooLarge { bytes_max: BODY_BYTES_MAX });
+        }
+        bytes.extend_from_slice(&piece);
+    }
+    Ok(bytes)
 }
 
 /// A question how long a request is: answered for what would be sent of it.
@@ -184,12 +239,13 @@ async fn count_by(state: &Arc<ServerState>, route: &Route<'_>, parts: &Parts, bo
     if headers::why_not_ours(&parts.headers).is_some() {
         return pass_by(state, route, parts, body).await;
     }
-    let bytes = match to_bytes(body, BODY_BYTES_MAX).await {
+    let bytes = match collect(body, headers::length(&parts.headers)).await {
         Ok(bytes) => bytes,
-        Err(error) => return unread(&error).response(route.protocol),
+        Err(fault) => return fault.response(route.protocol),
     };
-    let Ok(request) = read(state, route, &parts.headers, bytes.clone()).await else {
-        return pass_by(state, route, parts, bytes.into()).await;
+    let request = match read(state, route, &parts.headers, bytes).await {
+        Ok(request) => request,
+        Err(Unread { bytes, .. }) => return pass_by(state, route, parts, bytes.into()).await,
     };
     if let Err(fault) = credentials::check(&parts.headers, &request.upstream) {
         return refuse(state, parts, route.protocol, &fault);

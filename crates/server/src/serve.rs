@@ -10,8 +10,10 @@ use crate::outward::Outward;
 use crate::reply_storing;
 use crate::responses::{self, SeenResponses};
 use crate::router::router;
+use crate::seen_lists::SeenLists;
 use crate::server_state::ServerState;
 use crate::settings::{ServerSettings, ServerSettingsError, ServerStore, check_loopback};
+use crate::surroundings::SeenSurroundings;
 use crate::totals::{ServerTotals, TrafficCounter};
 use axum::Router;
 use axum::serve::ListenerExt;
@@ -153,6 +155,8 @@ impl ServerState {
             outward,
             newcomers: tokio::sync::Mutex::default(),
             key,
+            lists: SeenLists::default(),
+            surroundings: SeenSurroundings::default(),
             told: Mutex::default(),
             outages: Mutex::default(),
             counter: TrafficCounter::default(),

@@ -11,7 +11,9 @@ use crate::outward::Outward;
 use crate::remarks;
 use crate::reply_storing;
 use crate::responses::SeenResponses;
+use crate::seen_lists::SeenLists;
 use crate::settings::{ServerSettings, Upstream};
+use crate::surroundings::SeenSurroundings;
 use crate::totals::TrafficCounter;
 use epitome_core::{Entry, EntryId, Outcome, Record};
 use epitome_engine::store::{SessionId, TenantId};
@@ -43,6 +45,10 @@ pub(crate) struct ServerState {
     pub(crate) newcomers: tokio::sync::Mutex<()>,
     /// The secret that hashes are keyed with.
     pub(crate) key: ChainKey,
+    /// The lists that requests brought lately.
+    pub(crate) lists: SeenLists,
+    /// What stood around them.
+    pub(crate) surroundings: SeenSurroundings,
     /// What was said of whose requests: it is said once, and they may come again and again.
     pub(crate) told: Mutex<HashSet<(TenantId, String)>>,
     /// Providers that did not answer when last asked: an outage is told once.

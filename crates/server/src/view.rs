@@ -43,6 +43,27 @@ pub(crate) fn messages<'b>(
     opening: usize,
     slots: &[ViewSlot],
 ) -> Vec<Cow<'b, str>> {
+    let mut messages = unmarked(protocol, body, opening, slots);
+    mark(protocol, body, slots, &mut messages);
+    messages
+}
+
+/// Marks the summary in a list that shows `slots` for the provider's cache, where its client wants something cached.
+pub(crate) fn mark(protocol: Protocol, body: &Body, slots: &[ViewSlot], messages: &mut [Cow<'_, str>]) {
+    if protocol == Protocol::Anthropic
+        && let Some(text) = summary_text(slots)
+    {
+        cache_marks::mark_summary(body, messages, text);
+    }
+}
+
+/// The same list without marks of ours.
+pub(crate) fn unmarked<'b>(
+    protocol: Protocol,
+    body: &'b Body,
+    opening: usize,
+    slots: &[ViewSlot],
+) -> Vec<Cow<'b, str>> {
     let mut elements: Vec<&'b str> = (0..body.len()).map(|at| body.element(at)).collect();
     let mut all = Vec::with_capacity(slots.len());
     for slot in slots {
@@ -61,13 +82,7 @@ pub(crate) fn messages<'b>(
             }
         });
     }
-    let mut messages = splice(protocol, &elements, opening, &all);
-    if protocol == Protocol::Anthropic
-        && let Some(text) = summary_text(slots)
-    {
-        cache_marks::mark_summary(body, &mut messages, text);
-    }
-    messages
+    splice(protocol, &elements, opening, &all)
 }
 
 /// What the summary among `slots` says.

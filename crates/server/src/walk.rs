@@ -2,6 +2,7 @@
 //! session, made to fit by the engine, written from the client's own bytes.
 
 mod whole_history;
+mod writing;
 
 use crate::blocking;
 use crate::body_edit;
@@ -38,9 +39,9 @@ use epitome_engine::{
     Assembly, Checkout, Driver, EngineError, Event, HashedMessages, LookPoint, NoWindow, PreparedSession,
     RefusalFigures, RequestWaiter, Session, SessionOptions, TurnEnd, WindowFacts,
 };
+use epitome_wire::Protocol;
 use epitome_wire::overflow::{Endpoint, OverflowFigures, RequestFacts};
 use epitome_wire::protocol::ElementPart;
-use epitome_wire::{FixedParts, Protocol};
 use futures_util::future::{Either, select};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -306,19 +307,16 @@ impl Walk<'_> {
         ports.waiter = None;
         let kept = own_model::strip(checkout, &rule);
         self.expect_binding(&path, session);
-        let slots = self.state.books.with(session, |book| {
+        let drops_unbound = self.state.books.with(session, |book| {
             book.tally.requests += 1;
             book.sent = Some((self.request.body.model().to_owned(), Instant::now()));
             book.agent.clone_from(&self.request.agent);
             book.checkout = Some(kept.clone());
             book.see(&path);
-            view.slots(&path, book).map(|slots| (slots, book.sealed.drops_unbound))
+            book.sealed.drops_unbound
         });
-        let (slots, drops_unbound) = slots.transpose()?.unwrap_or_default();
-        let body = match slots {
-            Some(slots) => self.written(&slots),
-            None => self.request.body.bytes().clone(),
-        };
+        let drops_unbound = drops_unbound.unwrap_or_default();
+        let body = self.write(session, &path, view).await?;
         let body = if drops_unbound { body_edit::drop_unbound_thinking(&body) } else { body };
         let beta = drops_unbound.then_some(body_edit::BINDING_BETA);
         Ok(Some(PreparedRequest {
@@ -667,26 +665,36 @@ impl Walk<'_> {
         rule: &SessionRule,
         leaf: Option<EntryId>,
     ) -> Result<Checkout, NoWindow> {
-        let Request { protocol, body, .. } = self.request;
-        let around = self.fixed();
-        let assembly = self.assembly(rule, body.model(), &around)?;
+        let assembly = self.assembly(rule, self.request.body.model())?;
         let idle = self.state.books.with(session, |book| book.seen.elapsed());
         let mut ports = own_model::ports(rule, self.is_cached(session));
-        ports.restorer = Some(Arc::new(RequestRestorer::of(*protocol, body, &around.tools)));
+        ports.restorer = Some(Arc::new(self.restorer(&rule.policy)));
         let options = SessionOptions { recall: Some(self.recall(session)), ..SessionOptions::default() };
         let driver = Driver::new(ports);
         Ok(Checkout { session, leaf, assembly, options, driver, idle })
     }
 
-    /// Counter, window and budget of a model, with what the request has `around` its messages.
-    fn assembly(&self, rule: &SessionRule, model: &str, around: &FixedParts) -> Result<Assembly, NoWindow> {
+    /// What the request shows of skills and tool servers, where the policy may bring them back.
+    fn restorer(&self, policy: &Policy) -> RequestRestorer {
+        let Request { protocol, body, around, .. } = self.request;
+        let wanted = policy.restore.skills_tokens + policy.restore.servers_tokens;
+        if wanted > Tokens::ZERO {
+            RequestRestorer::of(*protocol, body, &around.parts.tools)
+        } else {
+            RequestRestorer::default()
+        }
+    }
+
+    /// Counter, window and budget of a model, with what the request has around its messages.
+    fn assembly(&self, rule: &SessionRule, model: &str) -> Result<Assembly, NoWindow> {
         let spec = self.state.settings.catalog.find(model);
         let spec = spec.with_betas(self.request.beta.as_deref().unwrap_or_default());
         let calibration = self.state.books.calibration(&self.endpoint(model));
         let assembly = Assembly::new(rule.policy.clone(), spec, self.known(model))?;
         let mut assembly = assembly.with_calibration(calibration);
-        let fixed = assembly.count_fixed(&around.system, &around.tools) + self.sealed(&assembly);
-        assembly.set_request(fixed, around.max_tokens.map(Tokens));
+        let around = &self.request.around;
+        let fixed = around.count(&assembly) + self.sealed(&assembly);
+        assembly.set_request(fixed, around.parts.max_tokens.map(Tokens));
         Ok(assembly)
     }
 
@@ -696,12 +704,6 @@ impl Walk<'_> {
         let messages = sealed.clone().map(|range| reading::messages(*protocol, body, 0, range));
         let messages = messages.and_then(Result::ok).unwrap_or_default();
         messages.iter().map(|(_, message)| assembly.measure().sizes(message).total()).sum()
-    }
-
-    /// What the request has around its messages.
-    fn fixed(&self) -> FixedParts {
-        let Request { protocol, body, opening, .. } = self.request;
-        reading::fixed(*protocol, body, *opening)
     }
 
     /// Whether the provider is likely to have the session's last request in its cache, for the same model.
@@ -835,7 +837,7 @@ impl Walk<'_> {
         let mut called = checkout.clone();
         // Whatever this request asks for, it is the model called then whose provider has counted.
         if told.model != self.request.body.model() {
-            called.assembly = self.assembly(rule, &told.model, &self.fixed())?;
+            called.assembly = self.assembly(rule, &told.model)?;
         }
         match source {
             UsageSource::Provider => self.state.engine.reply(&called, usage).await?,

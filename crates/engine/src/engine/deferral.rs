@@ -30,9 +30,17 @@ impl Engine {
         let Some(tree) = self.live_tree(session) else { return Ok(()) };
         let in_order = tree.commits.lock().await;
         let flushed = tree.flush(&*self.store).await;
+        if flushed.is_ok() {
+            tree.let_abandoned_go();
+        }
         drop(in_order);
         self.forget_fresh(session);
         self.forget_unless_stored(session, flushed).await
+    }
+
+    /// Whether something of a session was put off and is not stored yet.
+    pub fn has_deferred(&self, session: SessionId) -> bool {
+        self.live_tree(session).is_some_and(|tree| tree.state().deferred.is_some())
     }
 
     pub(super) fn live_tree(&self, session: SessionId) -> Option<Arc<SessionTree>> {

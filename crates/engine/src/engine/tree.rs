@@ -60,6 +60,8 @@ pub(super) struct TreeState {
     pub(super) deferred: Option<DeferredBatch>,
     /// Paths that were worked on last, the newest last.
     pub(super) paths: Vec<Session>,
+    /// How many messages were appended since it was last looked for those that were left behind.
+    pub(super) appended: usize,
 }
 
 /// The acts of one request ask once whether the session is still ours. Whoever takes it from a process that lives waits for far longer,
@@ -74,7 +76,8 @@ impl SessionTree {
         let StoredSession { log, leaf, live_leaf, sizes, about, originals } = opened;
         let sizes = sizes.into_iter().collect();
         let (hashes, paths) = (HashMap::new(), Vec::new());
-        let state = TreeState { log, leaf, live_leaf, sizes, about, hashes, deferred: None, paths };
+        let state =
+            TreeState { log, leaf, live_leaf, sizes, about, hashes, deferred: None, paths, appended: 0 };
         Self {
             id: lease.session,
             lease,
@@ -194,6 +197,7 @@ impl SessionTree {
                 let id = Arc::make_mut(&mut state.log).append(at, entry.clone())?;
                 let message = Arc::new(message);
                 self.archive.put_shared(id, message.clone());
+                state.appended += 1;
                 batch.entries.push(AppendedEntry { id, parent: at, entry });
                 batch.messages.extend(is_kept.then_some((id, message)));
                 if let Some(hash) = hash {

@@ -3,12 +3,9 @@
 //! that does not fit either. What the client goes on with is a new history to us, as it is to the provider.
 
 use super::{Walk, WalkError};
-use crate::books::Book;
-use crate::seeing::view_slots;
-use crate::view::ViewSlot;
 use epitome_core::Tokens;
 use epitome_engine::store::SessionId;
-use epitome_engine::{Checkout, EngineError, Session};
+use epitome_engine::{Checkout, Session};
 use epitome_wire::overflow::OverflowFigures;
 
 /// How much of its history such a request shows.
@@ -21,14 +18,6 @@ pub(super) enum HistoryView {
 }
 
 impl HistoryView {
-    /// What the model is to see; none where that is all of it, as the client sent it.
-    pub(super) fn slots(self, path: &Session, book: &Book) -> Result<Option<Vec<ViewSlot>>, EngineError> {
-        match self {
-            Self::InView => view_slots(path, book),
-            Self::Whole => Ok(None),
-        }
-    }
-
     /// What it takes by our count.
     pub(super) fn tokens(self, path: &Session) -> Tokens {
         match self {

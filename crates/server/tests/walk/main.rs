@@ -9,6 +9,7 @@ mod doors;
 mod edges;
 mod endpoints;
 mod faults;
+mod heads;
 mod instructions;
 mod observing;
 mod odd_bodies;
