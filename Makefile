@@ -3,7 +3,7 @@
 CARGO ?= cargo
 export CARGO_TERM_PROGRESS_WHEN ?= never
 
-.PHONY: run test lint lean packages fmt bench retention postgres test-ha test-crash test-doors test-sdk test-proxy test-forks test-agents test-real-model replay-matrix cases deny mutants fuzz clean
+.PHONY: run test lint lean packages fmt bench retention postgres test-ha test-crash test-doors test-sdk test-proxy test-forks test-faults test-agents test-real-model replay-matrix cases deny mutants fuzz clean
 
 run:
 	$(CARGO) build --release -p epitome
@@ -67,6 +67,10 @@ test-forks:
 	$(CARGO) build --release -p epitome
 	./tests/proxy/forks.py --requests 50000 --binary target/release
 	./tests/proxy/forks.py --requests 50000 --seed 2 --binary target/release --store forks.db
+
+# 10,000 streams that are given up, through the proxy; 300 of them are part of `test`.
+test-faults:
+	EPITOME_FAULT_STREAMS=10000 $(CARGO) test -p epitome-server --test walk -- faults --nocapture
 
 # Every setting behind every door, changed and seen to change something, or refused; docs/reference/keys-and-doors.md.
 test-doors:

@@ -1,7 +1,7 @@
 //! Search over a long history in each store, beside `rg` over the same history in files: the transcripts of the corpus again and
 //! again, with names in them that differ from copy to copy.
 //!
-//!     store_search FOLDER [MEGABYTES]
+//!     store_search FOLDER [MEGABYTES [sqlite|postgres]]
 //!
 //! What is written into the folder and into the database started for it is gone at the end.
 
@@ -39,11 +39,14 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 #[tokio::main]
 async fn main() -> Outcome<()> {
     let mut args = std::env::args().skip(1);
-    let folder = PathBuf::from(args.next().ok_or("say in which folder: store_search FOLDER [MEGABYTES]")?);
+    let folder = PathBuf::from(
+        args.next().ok_or("say in which folder: store_search FOLDER [MEGABYTES [sqlite|postgres]]")?,
+    );
     let megabytes = args.next().map_or(Ok(MEGABYTES), |megabytes| megabytes.parse())?;
+    let only = args.next();
     let (texts, file) = (folder.join("texts"), folder.join("search.db"));
     fs::create_dir_all(&texts)?;
-    let compared = compare(&texts, &file, megabytes * 1_000_000).await;
+    let compared = compare(&texts, &file, megabytes * 1_000_000, only.as_deref()).await;
     fs::remove_dir_all(&texts)?;
     for ending in ["", "-wal", "-shm"] {
         // The last two are there while somebody has it open.
@@ -52,9 +55,12 @@ async fn main() -> Outcome<()> {
     compared
 }
 
-async fn compare(texts: &Path, file: &Path, bytes: u64) -> Outcome<()> {
-    let postgres = TestPostgres::start(&["shared_buffers=512MB", "max_wal_size=4GB"]);
-    let addresses = [format!("sqlite:{}", file.display()), postgres.database()];
+async fn compare(texts: &Path, file: &Path, bytes: u64, only: Option<&str>) -> Outcome<()> {
+    let postgres =
+        (only != Some("sqlite")).then(|| TestPostgres::start(&["shared_buffers=512MB", "max_wal_size=4GB"]));
+    let file = (only != Some("postgres")).then(|| format!("sqlite:{}", file.display()));
+    let addresses: Vec<String> =
+        file.into_iter().chain(postgres.as_ref().map(TestPostgres::database)).collect();
     let mut stores = Vec::new();
     for address in addresses {
         stores.push(address.parse::<StoreAddress>()?.open().await?);
@@ -69,9 +75,9 @@ async fn compare(texts: &Path, file: &Path, bytes: u64) -> Outcome<()> {
         let share = figures.bytes as f64 / written as f64;
         println!("| {} | {:.0} | {share:.2} |", kind(&**store), start.elapsed().as_secs_f64());
     }
-    println!(
-        "\n| looked for | SQLite, ms | PostgreSQL, ms | rg, ms | lines that rg finds |\n|---|---|---|---|---|"
-    );
+    let names: Vec<String> = stores.iter().map(|store| format!("{}, ms", kind(&**store))).collect();
+    println!("\n| looked for | {} | rg, ms | lines that rg finds |", names.join(" | "));
+    println!("|---|---|---|{}", "---|".repeat(names.len()));
     for (what, words) in QUERIES {
         let mut times = Vec::new();
         for store in &stores {
@@ -83,7 +89,8 @@ async fn compare(texts: &Path, file: &Path, bytes: u64) -> Outcome<()> {
             Ok(())
         })
         .await?;
-        println!("| {what} | {:.1} | {:.1} | {scan:.0} | {lines} |", times[0], times[1]);
+        let times: Vec<String> = times.iter().map(|time| format!("{time:.1}")).collect();
+        println!("| {what} | {} | {scan:.0} | {lines} |", times.join(" | "));
     }
     Ok(())
 }

@@ -37,6 +37,8 @@ class Exam:
         self.ends = message_ends(past)
         self.todos = deeds.open_todos(self.history)
         self.files = deeds.files_touched(past)
+        # A file that was read long ago and changed just now is a changed one by the time of the compaction.
+        self.files_now = deeds.files_touched(self.history)
         self.failures = deeds.failures(self.history, turn_ends(self.history))
         self.summaries = [b.text for b in past if session.is_model_summary(b)]
         self.first = first_message(self.history)

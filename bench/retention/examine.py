@@ -9,6 +9,7 @@ import corpus
 import measures
 from baselines import baseline_views
 from exam import Exam, summary_statements
+from ideal import IdealChoice
 from program import ProgramError
 from recorded_model import ALIAS, RecordedModel
 from report import OURS
@@ -25,6 +26,9 @@ BESIDE_MODEL = tuple(
 )
 # Recorded points are compacted in a window no history of the corpus fills, so that only the target counts.
 POINT_WINDOW = 1_000_000
+# So often a target is corrected, by so much: the program counts up to a third more than the evaluator. It takes no target
+# below the least.
+TARGETS_MAX, TARGET_STEP, TARGET_MIN = 4, 1.2, 1_000
 
 
 def row(kind, transcript, window, nth, place, method, scores, size):
@@ -127,26 +131,33 @@ class Examination:
         views[f"{OURS}, twice the size"] = self._at(point, 2 * size)
         if self.options.baselines:
             views.update(baseline_views(session.blocks[:now], size))
-        views["(whole history)"] = View(session.blocks[:now])
+        best = IdealChoice(session.blocks[:now], said, size)
+        views.update({"(ideal sentences)": best.view(), "(whole history)": View(session.blocks[:now])})
         for method, view in views.items():
             scores = measures.measure(exam, view, BESIDE_MODEL)
             scores.update(measures.statements(said, view))
+            scores.update(best.taken(view))
             self.rows.append(row("recorded", self.name, 0, number, place, method, scores, view.tokens))
 
     def _at(self, point, size, settings=()):
-        """Ours at a size by the evaluator's own count. The program's count differs, and what it keeps verbatim may go by
-        the window; so the target is corrected once, and then a window tried of which the size is a quarter."""
-        view = self.program.compact(point, POINT_WINDOW, size, settings)
-        tries = [(POINT_WINDOW, int(size * size / view.tokens)), (4 * size, size)]
-        for window, target in tries:
-            if 0.93 <= view.tokens / size <= 1.07:
-                break
-            try:
-                again = self.program.compact(point, window, target, settings)
-            except ProgramError:
-                continue
-            view = again if abs(again.tokens - size) < abs(view.tokens - size) else view
-        return view
+        """Ours at a size by the evaluator's own count. The person's first and newest message and the newest exchange stand
+        outside a target and go by the window; so the window is one of which the size is a quarter, and the target is
+        corrected by what was too much or too little, since the program counts otherwise. Where that does not do, no window
+        that a history of the corpus fills, so that the target alone counts."""
+        best = None
+        for window, targets in ((4 * size, TARGETS_MAX), (POINT_WINDOW, 2)):
+            target = size
+            for _ in range(targets):
+                if best is not None and 0.93 <= best.tokens / size <= 1.07:
+                    return best
+                try:
+                    view = self.program.compact(point, window, max(TARGET_MIN, target), settings)
+                except ProgramError:
+                    break
+                if best is None or abs(view.tokens - size) < abs(best.tokens - size):
+                    best = view
+                target -= int(TARGET_STEP * (view.tokens - size))
+        return best
 
     def needs(self):
         """The needs of a successor, where somebody has listed them for this transcript."""

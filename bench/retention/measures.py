@@ -166,17 +166,33 @@ def files(exam, view):
 
 
 def files_wrong(exam, view):
-    """Files that were only read and are listed as changed; each hit is an error."""
+    """Files that were only read, up to the compaction, and are listed as changed; each hit is an error. A name or the end
+    of a path that a changed file has too speaks of that one: "modified SKILL.md" says nothing of another folder's."""
     called = files_called(view)
     score = Score()
+    changed = [path.replace("\\", "/") for path, deed in exam.files_now.items() if deed == "changed"]
     for path, deed in exam.files.items():
-        if deed == "read":
-            wrong = called_as(path, called, ("ledger", "list")) == "changed"
+        if deed == "read" and _only_read(path, exam.files_now):
+            wrong = called_as(path, _speaking_of(path, called, changed), ("ledger", "list")) == "changed"
             score.total += 1
             score.hits += wrong
             if wrong:
                 score.misses.append(path)
     return score
+
+
+def _only_read(path, files):
+    """Whether nothing was done to a file but reading, under whichever of its paths."""
+    tail = "/" + path.replace("\\", "/").lstrip("/")
+    same = (deed for other, deed in files.items() if ("/" + other.replace("\\", "/").lstrip("/")).endswith(tail))
+    return "changed" not in same
+
+
+def _speaking_of(path, called, changed):
+    """What is said of a file by its name, without what may be said of a changed file that ends the same way."""
+    name = path.replace("\\", "/").rsplit("/", 1)[-1]
+    is_theirs = lambda said: any(other == said or other.endswith("/" + said) for other in changed)  # noqa: E731
+    return {name: [one for one in called.get(name, ()) if not is_theirs(one[0])]}
 
 
 def called_as(path, called, ranks=("call", "ledger", "list", "prose")):

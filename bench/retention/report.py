@@ -95,11 +95,13 @@ def recorded_table(rows):
     methods = methods_of(rows)
     lines = []
     for name in names_of(rows):
-        lines.append([name, *(cell(average([r for r in rows if r["method"] == m], name)) for m in methods)])
-    lines.append(["size", *(size_of([r for r in rows if r["method"] == m]) for m in methods)])
+        _, _, asked = average([r for r in rows if r["method"] == methods[0]], name)
+        cells = (cell(average([r for r in rows if r["method"] == m], name)) for m in methods)
+        lines.append([name, *cells, f"{asked:,.0f}"])
+    lines.append(["size", *(size_of([r for r in rows if r["method"] == m]) for m in methods), ""])
     points = len({(r["transcript"], r["place"]) for r in rows})
     head = f"## Beside recorded model summaries, same point and size ({points} points)\n\n"
-    return head + table(["measure", *methods], lines)
+    return head + table(["measure", *methods, "asked"], lines)
 
 
 def needs_table(rows):

@@ -169,6 +169,20 @@ class Files(unittest.TestCase):
         self.assertEqual(found(measures.files_wrong, self.TALK, summary(text)), (0, 1))
         self.assertEqual(found(measures.files_wrong, self.TALK, summary("modified /repo/src/seen.rs")), (1, 1))
 
+    def test_a_name_that_a_changed_file_has_too_speaks_of_that_one(self):
+        talk = Talk().user("go").call("Read", "x", file_path="/repo/a/SKILL.md")
+        talk.call("Edit", "ok", file_path="/repo/b/SKILL.md", old_string="x", new_string="y")
+        wrong = lambda text: found(measures.files_wrong, talk, summary(text))  # noqa: E731
+        self.assertEqual(wrong("modified SKILL.md"), (0, 1))
+        self.assertEqual(wrong("modified /repo/b/SKILL.md\nmodified a/SKILL.md"), (1, 1))
+
+    def test_a_file_changed_just_before_the_compaction_is_a_changed_one(self):
+        talk = Talk().user("go").call("Read", "x " * 400, file_path="/repo/a.rs").agent("Read it.")
+        talk.call("Edit", "ok", file_path="/repo/a.rs", old_string="x", new_string="y")
+        late = Exam(talk.session, len(talk.blocks), WINDOW, recent_tokens=20)
+        self.assertEqual(late.files, {"/repo/a.rs": "read"})
+        self.assertEqual(measures.files_wrong(late, summary("modified /repo/a.rs")).total, 0)
+
 
 class Blocked(unittest.TestCase):
     def test_an_entry_that_was_overcome_is_false(self):

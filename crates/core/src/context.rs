@@ -183,7 +183,8 @@ impl Context {
                 | Mark::Refill
                 | Mark::Hold { .. }
                 | Mark::Reset
-                | Mark::Request { .. },
+                | Mark::Request { .. }
+                | Mark::Observation { .. },
             ) => Ok(()),
         }
     }

@@ -3,9 +3,11 @@
 //! is looked for once, however many steps of a plan and however many compactions read it. What is made of them is left to
 //! the summariser and to [`crate::verify`].
 
-use crate::embedded::{StatedRule, StatedSentence, rules_in, sentences_in};
+use crate::embedded::{
+    StatedRule, StatedSentence, WrittenNote, file_written, notes_in, purpose, rules_in, sentences_in,
+};
 use crate::facts::{PassageFacts, find_secrets, passages, spoken_passages};
-use crate::{EntryId, Message, Original, fence};
+use crate::{EntryId, Message, Original, Role, fence};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -19,6 +21,9 @@ pub(crate) struct MessageDigest {
     carried_secrets: OnceLock<Vec<Box<str>>>,
     rules: OnceLock<Vec<StatedRule>>,
     sentences: OnceLock<Vec<StatedSentence>>,
+    notes: OnceLock<Vec<WrittenNote>>,
+    purpose: OnceLock<Option<Box<str>>>,
+    file_written: OnceLock<Option<Box<str>>>,
 }
 
 impl MessageDigest {
@@ -32,6 +37,9 @@ impl MessageDigest {
             carried_secrets: OnceLock::new(),
             rules: OnceLock::new(),
             sentences: OnceLock::new(),
+            notes: OnceLock::new(),
+            purpose: OnceLock::new(),
+            file_written: OnceLock::new(),
         }
     }
 
@@ -74,6 +82,26 @@ impl MessageDigest {
     /// The sentences in what it says that say something, the model's words taken for granted.
     pub(crate) fn sentences(&self) -> &[StatedSentence] {
         self.sentences.get_or_init(|| sentences_in(&self.message.said()))
+    }
+
+    /// What was written down with its calls.
+    pub(crate) fn notes(&self) -> &[WrittenNote] {
+        self.notes.get_or_init(|| self.message.calls().flat_map(notes_in).collect())
+    }
+
+    /// What the model said in it that it was about to do.
+    pub(crate) fn purpose(&self) -> Option<&str> {
+        let look = || match self.message.role {
+            Role::Assistant => purpose(&self.message.said()).map(Into::into),
+            Role::System | Role::User | Role::Tool => None,
+        };
+        self.purpose.get_or_init(look).as_deref()
+    }
+
+    /// The file that the first of its calls writes into.
+    pub(crate) fn file_written(&self) -> Option<&str> {
+        let look = || self.message.calls().next().and_then(file_written).map(Into::into);
+        self.file_written.get_or_init(look).as_deref()
     }
 }
 

@@ -108,6 +108,7 @@ mod id;
 mod id_table;
 mod job;
 mod keep;
+mod kept_bodies;
 pub mod ledger;
 mod log;
 mod machine;
@@ -144,6 +145,7 @@ pub use job::{
     Available, Circumstances, Expressible, FarHistory, Job, Material, Original, Prompts, Range, Summarizer,
     Trigger, TriggerKind,
 };
+pub use kept_bodies::KeptBodies;
 pub use log::{Entry, Item, Log, LogError};
 pub use machine::{
     Checkpoint, CheckpointView, Consultation, Delegation, EditPass, EmbeddedQuestion, ModelQuestion, Next,

@@ -91,6 +91,13 @@ pub enum Mark {
         /// Whether it is still to be done.
         is_open: bool,
     },
+    /// A compaction would have been made here, had whoever watches been allowed to change anything. Nothing was changed.
+    Observation {
+        /// How it would have come about.
+        record: Arc<Record>,
+        /// What requests on the path would have had less from here on by all that was observed so far, as the provider counts.
+        saved: Tokens,
+    },
 }
 
 /// Token usage of one call, and what the same request took by our own count. What one model's provider counted says
@@ -117,6 +124,15 @@ pub struct UsageMark {
     /// was known.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub model: Arc<str>,
+    /// Whether the provider said nothing, and both figures are our own count: kept for whoever adds up what calls took, and no
+    /// measure of the context.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_estimated: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// What a person thinks of a compaction.
@@ -182,7 +198,8 @@ impl Mark {
             | Self::Refill
             | Self::Hold { .. }
             | Self::Reset
-            | Self::Request { .. } => None,
+            | Self::Request { .. }
+            | Self::Observation { .. } => None,
         }
     }
 
@@ -207,7 +224,8 @@ impl Mark {
             | Self::Refill
             | Self::Hold { .. }
             | Self::Reset
-            | Self::Request { .. } => self.clone(),
+            | Self::Request { .. }
+            | Self::Observation { .. } => self.clone(),
         }
     }
 
@@ -241,7 +259,8 @@ impl Mark {
             | Self::Refill
             | Self::Hold { .. }
             | Self::Reset
-            | Self::Request { .. } => Ok(()),
+            | Self::Request { .. }
+            | Self::Observation { .. } => Ok(()),
         }
     }
 }
@@ -359,7 +378,8 @@ pub fn rebuilds(entry: &Entry) -> bool {
             | Mark::Refill
             | Mark::Hold { .. }
             | Mark::Reset
-            | Mark::Request { .. } => false,
+            | Mark::Request { .. }
+            | Mark::Observation { .. } => false,
         },
         Entry::Message(_) | Entry::Note { .. } => false,
     }

@@ -174,6 +174,12 @@ pub enum Failure {
     /// There is nobody to ask.
     #[error("{0}")]
     Unavailable(String),
+    /// Whoever waits for the summary may wait no longer.
+    #[error("there was no summary within the {seconds} s that a request may wait (`guard.wait_seconds_max`)")]
+    Late {
+        /// So long they may.
+        seconds: u64,
+    },
 }
 
 /// What one or more calls took. Kept apart from what the session itself spends.

@@ -62,7 +62,8 @@ impl Breaker {
             | Mark::Label { .. }
             | Mark::Judgement { .. }
             | Mark::Usage(_)
-            | Mark::Request { .. } => {}
+            | Mark::Request { .. }
+            | Mark::Observation { .. } => {}
         }
     }
 

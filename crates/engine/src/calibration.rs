@@ -59,6 +59,11 @@ impl CalibrationTable {
         self.0.iter().map(|(of, calibration)| (of.clone(), *calibration.lock())).collect()
     }
 
+    /// Lets go of those that are meant, by name; sessions that hold one are given another with their next request.
+    pub fn forget(&mut self, is_meant: impl Fn(&str) -> bool) {
+        self.0.retain(|(of, _)| !is_meant(of));
+    }
+
     /// Goes on from what was kept.
     pub fn restore(&mut self, rows: Vec<(String, Calibration)>) {
         for (of, calibration) in rows {

@@ -103,12 +103,21 @@ impl Session {
 
     /// Looks at the context at some point. Costs the same however long the session is.
     pub fn check_at(&self, point: LookPoint) -> Check {
+        self.check_figure(point, self.figure())
+    }
+
+    /// Looks at the context before a call as it would be, had every compaction been made that was only observed.
+    pub(crate) fn check_observed(&self) -> Check {
+        let (figure, source) = self.figure();
+        self.check_figure(LookPoint::Call, (figure.less(self.timeline().observed()), source))
+    }
+
+    fn check_figure(&self, point: LookPoint, (figure, source): (Tokens, FigureSource)) -> Check {
         let (budget, policy) = (self.budget(), self.policy());
         let pending = match point {
             LookPoint::Input(tokens) => tokens,
             LookPoint::Call | LookPoint::TurnEnd | LookPoint::Idle(_) => Tokens::ZERO,
         };
-        let (figure, source) = self.figure();
         let tokens = figure + budget.scale.theirs(pending);
         let history = budget.history_in(tokens);
         let approaching = policy.trigger.approaching.map(|at| at.of(budget.window));
@@ -262,6 +271,7 @@ impl Session {
                 cache_read: Tokens(usage.cache_read),
                 cache_write: Tokens(usage.cache_write),
                 model: self.assembly().model().id.as_str().into(),
+                is_estimated: false,
             })
         })
     }

@@ -1,7 +1,7 @@
 //! What debugging output shows of types that hold ports or a whole log: their name, and the few figures that tell one from
 //! another.
 
-use crate::ports::{Ports, SummaryModel};
+use crate::ports::{Ports, RequestWaiter, SummaryModel};
 use crate::replay::ReplayInput;
 use crate::speculation::Background;
 use crate::store::StoredSession;
@@ -28,6 +28,12 @@ impl Debug for SummaryModel {
             .field("is_warm", is_warm)
             .field("is_native", is_native)
             .finish()
+    }
+}
+
+impl Debug for RequestWaiter {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.debug_struct("RequestWaiter").field("since", &self.since).finish_non_exhaustive()
     }
 }
 

@@ -1,11 +1,14 @@
 //! The driver: the walk of one call. Pre-passes, the check, what was made elsewhere or beforehand, a compaction of its
 //! own, the end of a turn. [`recovery`] answers an overflow, [`pictures`] makes room of another kind, [`questions`] puts a
-//! plan's questions to the ports, [`sketch`] stops early; what is decided by is the session's policy, and what is appended is the session's.
+//! plan's questions to the ports, [`waiting`] waits for models, [`sketch`] stops early, and so does [`observation`]; what is decided by
+//! is the session's policy, and what is appended is the session's.
 
+mod observation;
 mod pictures;
 mod questions;
 mod recovery;
 mod sketch;
+mod waiting;
 
 pub use recovery::Recovery;
 pub use sketch::{PlanSketch, SketchedCalls};
@@ -74,6 +77,13 @@ impl Driver {
     pub(crate) fn heard_by(&self, listener: Arc<dyn EventListener>) -> Self {
         let mut ports = self.ports.clone();
         ports.listener = Some(listener);
+        Self { ports }
+    }
+
+    /// The same for work that nobody waits for.
+    pub(crate) fn unhurried(&self) -> Self {
+        let mut ports = self.ports.clone();
+        ports.waiter = None;
         Self { ports }
     }
 

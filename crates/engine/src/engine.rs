@@ -7,8 +7,15 @@ mod backgrounds;
 mod commit;
 mod deferral;
 mod hand_over;
+mod keeping;
 mod originals;
+mod prefix_jobs;
+mod queue;
+mod replies;
+mod shared_waiter;
 mod tree;
+
+pub use self::queue::InputPlace;
 
 use self::backgrounds::{BackgroundLoan, Crowding};
 use crate::assembly::{Assembly, RefusalFigures};
@@ -17,20 +24,24 @@ use crate::check::LookPoint;
 use crate::driver::{CompactOptions, Driver, PlanSketch, Recovery, TurnEnd};
 use crate::error::EngineError;
 use crate::event::Event;
-use crate::ports::{BoxFuture, Clock, EventListener, Spawn};
+use crate::ports::{BoxFuture, Clock, EventListener, RequestWaiter, Spawn};
 use crate::session::{AppendedEntry, Session, SessionOptions, Step};
 use crate::speculation::CROWDED_OUT;
 use crate::store::{
     ChainHash, CommitBatch, Durability, EventPosition, MessageLocation, SearchHit, SearchQuery, SessionAbout,
     SessionId, Store, StoredEvent, TenantId,
 };
-use epitome_core::{Entry, EntryId, Judgement, Log, Mark, Message, Record, Tokens, Trigger};
+use epitome_core::{
+    Entry, EntryId, Judgement, KeptBodies, Log, Mark, Message, Record, Tokens, Trigger, rebuilds,
+};
 use epitome_tokens::Usage;
 use futures_util::lock::Mutex as AsyncMutex;
+use prefix_jobs::PrefixClaim;
+use shared_waiter::SharedWaiter;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tree::{PrefixClaim, SessionTree};
+use tree::SessionTree;
 
 /// Stored sessions, and the acts on them.
 pub struct Engine {
@@ -46,6 +57,7 @@ pub struct Engine {
     fresh: Mutex<HashMap<SessionId, TenantId>>,
     /// Sessions that others were asked for.
     asked_for: Mutex<HashSet<SessionId>>,
+    kept: KeptBodies,
 }
 
 impl std::fmt::Debug for Engine {
@@ -109,6 +121,7 @@ impl Engine {
             defers: false,
             fresh: Mutex::default(),
             asked_for: Mutex::default(),
+            kept: KeptBodies::All,
         }
     }
 
@@ -153,7 +166,7 @@ impl Engine {
         if !tree.has_path(parent) {
             tree.open_whole(&*self.store).await?;
         }
-        let appended = tree.append(&*self.store, parent, arrival).await;
+        let appended = tree.append(&*self.store, parent, arrival, Vec::new()).await;
         self.forget_unless_stored(session, appended).await
     }
 
@@ -201,7 +214,7 @@ impl Engine {
         point: LookPoint,
     ) -> Result<PreparedSession, EngineError> {
         let tree = self.tree(checkout.session).await?;
-        let (mut session, _claim) = self.claim(&tree, checkout, Some(point)).await?;
+        let (mut session, claim) = self.claim(&tree, checkout, Some(point)).await?;
         let driver = self.driver(&tree, checkout);
         let acted = match &self.spawn {
             Some(spawn) => {
@@ -211,13 +224,13 @@ impl Engine {
             }
             None => driver.prepare_at(&mut session, point).await,
         };
-        self.finish(&tree, checkout, session, acted).await
+        self.end_claimed(&tree, checkout, session, acted, claim).await
     }
 
     /// A turn has ended: what the policy wants done then is done, once for all who say so of the same turn.
     pub async fn end_turn(&self, checkout: &Checkout, end: TurnEnd) -> Result<PreparedSession, EngineError> {
         let tree = self.tree(checkout.session).await?;
-        let (mut session, _claim) = self.claim(&tree, checkout, Some(LookPoint::TurnEnd)).await?;
+        let (mut session, claim) = self.claim(&tree, checkout, Some(LookPoint::TurnEnd)).await?;
         let driver = self.driver(&tree, checkout);
         let acted = match &self.spawn {
             Some(spawn) => {
@@ -227,7 +240,7 @@ impl Engine {
             }
             None => driver.end_turn(&mut session, end).await,
         };
-        self.finish(&tree, checkout, session, acted).await
+        self.end_claimed(&tree, checkout, session, acted, claim).await
     }
 
     /// A path, and the right to compact it where that is due at this point, or anyway where none is said. Where somebody is at work on
@@ -256,7 +269,8 @@ impl Engine {
             match covered.map(|anchor| tree.claim(anchor, session.history())) {
                 Some(Err(others)) => {
                     tree.put_back(&session);
-                    drop(others.lock().await);
+                    let _counted = tree.crowd().enter();
+                    drop(checkout.driver.while_awaited(others.lock()).await?);
                 }
                 Some(Ok(claim)) => return Ok((session, Some(claim))),
                 None => return Ok((session, None)),
@@ -267,11 +281,48 @@ impl Engine {
         Ok((session, None))
     }
 
+    /// What is known of a session beside its entries.
+    pub async fn about(&self, session: SessionId) -> Result<SessionAbout, EngineError> {
+        Ok(self.tree(session).await?.state().about.clone())
+    }
+
+    /// Says otherwise what is known of it.
+    pub async fn describe(&self, session: SessionId, about: SessionAbout) -> Result<(), EngineError> {
+        let tree = self.tree(session).await?;
+        let described = tree.describe(&*self.store, about).await;
+        self.forget_unless_stored(session, described).await
+    }
+
     /// Takes up what the provider said of the call whose reply the path ends in.
     pub async fn reply(&self, checkout: &Checkout, usage: Usage) -> Result<PreparedSession, EngineError> {
         let tree = self.tree(checkout.session).await?;
         let mut session = self.check_out(&tree, checkout, Reach::Live).await?;
         let acted = session.record_usage(usage).map(|()| session.step(None));
+        self.finish(&tree, checkout, session, acted).await
+    }
+
+    /// The same of a call whose provider said nothing: our own count of it, which measures nothing.
+    pub async fn reply_estimated(
+        &self,
+        checkout: &Checkout,
+        usage: Usage,
+    ) -> Result<PreparedSession, EngineError> {
+        let tree = self.tree(checkout.session).await?;
+        let mut session = self.check_out(&tree, checkout, Reach::Live).await?;
+        let acted = session.record_estimate(usage).map(|()| session.step(None));
+        self.finish(&tree, checkout, session, acted).await
+    }
+
+    /// What [`Self::prepare`] would do before a call, with nothing done and nobody asked who takes time or money: where a compaction is
+    /// due, the record of it, which is kept as observed.
+    pub async fn observe(&self, checkout: &Checkout) -> Result<PreparedSession, EngineError> {
+        let tree = self.tree(checkout.session).await?;
+        let mut session = self.check_out(&tree, checkout, Reach::Live).await?;
+        if session.check_observed().is_due() {
+            session = self.check_out(&tree, checkout, Reach::Whole).await?;
+            tree.read_all(&*self.store, &session, &[]).await.inspect_err(|_| tree.put_back(&session))?;
+        }
+        let acted = checkout.driver.observe(&mut session).await;
         self.finish(&tree, checkout, session, acted).await
     }
 
@@ -284,7 +335,7 @@ impl Engine {
         over: Option<Tokens>,
     ) -> Result<(PreparedSession, Result<(), String>), EngineError> {
         let tree = self.tree(checkout.session).await?;
-        let (mut session, _claim) = self.claim(&tree, checkout, None).await?;
+        let (mut session, claim) = self.claim(&tree, checkout, None).await?;
         session.learn(figures);
         let driver = self.driver(&tree, checkout);
         let mut background = tree.backgrounds().lend(&session);
@@ -292,7 +343,7 @@ impl Engine {
         let recovered = background.recover(&driver, &mut session, over).await;
         let acted = recovered.map(|recovery| settle_recovery(recovery, &mut verdict));
         let acted = return_background(background, &mut session, acted);
-        let prepared = self.finish(&tree, checkout, session, acted).await?;
+        let prepared = self.end_claimed(&tree, checkout, session, acted, claim).await?;
         Ok((prepared, verdict))
     }
 
@@ -319,12 +370,12 @@ impl Engine {
         options: CompactOptions,
     ) -> Result<PreparedSession, EngineError> {
         let tree = self.tree(checkout.session).await?;
-        let (mut session, _claim) = self.claim(&tree, checkout, None).await?;
+        let (mut session, claim) = self.claim(&tree, checkout, None).await?;
         let driver = self.driver(&tree, checkout);
         let mut background = tree.backgrounds().lend(&session);
         let acted = background.compact_with(&driver, &mut session, trigger, options).await;
         let acted = return_background(background, &mut session, acted);
-        self.finish(&tree, checkout, session, acted).await
+        self.end_claimed(&tree, checkout, session, acted, claim).await
     }
 
     /// What a compaction would come to, with nothing appended.
@@ -463,6 +514,9 @@ impl Engine {
 
     /// What was said in a message, in view or not.
     pub async fn recall(&self, session: SessionId, id: EntryId) -> Result<Arc<Message>, EngineError> {
+        if let Some(held) = self.live_tree(session).and_then(|tree| tree.archive.held(id)) {
+            return Ok(held);
+        }
         self.flush(session).await?;
         let found = self.store.originals(session, &[id]).await?;
         found.into_iter().next().ok_or(EngineError::NoEntry(id))
@@ -499,10 +553,16 @@ impl Engine {
         self.finish(&tree, checkout, session, acted).await
     }
 
-    /// The driver of a checkout; what it tells before it waits for a person is stored at once.
+    /// The driver of a checkout; what it tells before it waits for a person is stored at once, and what others wait for goes on
+    /// when its own caller has gone.
     fn driver(&self, tree: &Arc<SessionTree>, checkout: &Checkout) -> Driver {
-        let (store, tree, clock) = (self.store.clone(), tree.clone(), checkout.driver.ports().clock.clone());
-        checkout.driver.heard_by(Arc::new(StoreListener { store, tree, clock }))
+        let (store, clock) = (self.store.clone(), checkout.driver.ports().clock.clone());
+        let mut driver =
+            checkout.driver.heard_by(Arc::new(StoreListener { store, tree: tree.clone(), clock }));
+        if let Some(RequestWaiter { waiter, .. }) = &mut driver.ports_mut().waiter {
+            *waiter = Arc::new(SharedWaiter { own: waiter.clone(), tree: tree.clone() });
+        }
+        driver
     }
 
     async fn change(
@@ -515,6 +575,24 @@ impl Engine {
             Ok(session.step(None))
         })
         .await
+    }
+
+    /// Finishes an act that may have compacted. Where it did, what was said meanwhile is delivered once nobody can take the
+    /// session for being compacted any more.
+    async fn end_claimed(
+        &self,
+        tree: &Arc<SessionTree>,
+        checkout: &Checkout,
+        session: Session,
+        acted: Result<Step, EngineError>,
+        claim: Option<PrefixClaim>,
+    ) -> Result<PreparedSession, EngineError> {
+        let prepared = self.finish(tree, checkout, session, acted).await;
+        if let Some(claim) = claim {
+            drop(claim);
+            self.deliver_to(tree, checkout.driver.ports().clock.unix_ms()).await?;
+        }
+        prepared
     }
 
     /// Commits what an act appended, whatever came of it, and keeps the path ready with what it remembers beside its log.
@@ -533,8 +611,13 @@ impl Engine {
         let committed = tree.commit(&*self.store, &mut session, &mut step, time_ms).await;
         self.forget_unless_stored(checkout.session, committed).await?;
         tree.put_back(&session);
-        if step.record.as_ref().is_some_and(|record| record.outcome.is_rebuilt()) {
+        // What was only observed has a record too, and rebuilds nothing.
+        let is_rebuilt = step.appended.iter().any(|one| rebuilds(&one.entry))
+            && step.record.as_ref().is_some_and(|record| record.outcome.is_rebuilt());
+        if tree.was_supplied() || is_rebuilt {
             tree.let_superseded_go(&session);
+        }
+        if is_rebuilt {
             self.keep_live(tree, &session).await;
         }
         failed.map_or(Ok(PreparedSession { step, session }), Err)
@@ -600,7 +683,7 @@ impl Engine {
                 return Err(error.into());
             }
         };
-        let tree = Arc::new(SessionTree::new(lease, opened, self.defers));
+        let tree = Arc::new(SessionTree::new(lease, opened, self.defers, self.kept));
         self.live.lock().unwrap_or_else(PoisonError::into_inner).insert(session, tree.clone());
         Ok(tree)
     }

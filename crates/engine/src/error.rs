@@ -32,6 +32,9 @@ pub enum EngineError {
     /// A plan that asks without end.
     #[error("a compaction has more questions than any may have; nothing was changed, please report it")]
     EndlessPlan,
+    /// Whoever it was done for has gone.
+    #[error("nobody waits for it any more; nothing was changed")]
+    NobodyWaits,
     /// Nobody knows the window.
     #[error(transparent)]
     NoWindow(#[from] NoWindow),

@@ -29,6 +29,14 @@ pub enum Event {
         /// How it came about.
         record: Arc<Record>,
     },
+    /// A compaction would have been made, and nothing was changed.
+    #[serde(rename = "compaction.observed")]
+    Observed {
+        /// The mark of it.
+        entry: EntryId,
+        /// How it would have come about.
+        record: Arc<Record>,
+    },
     /// A compaction was not made though it was due.
     #[serde(rename = "compaction.failed")]
     Failed {
@@ -151,6 +159,7 @@ impl Event {
             Self::Completed { entry: id, .. }
             | Self::Pruned { entry: id, .. }
             | Self::Trimmed { entry: id, .. }
+            | Self::Observed { entry: id, .. }
             | Self::Undone { of: id }
             | Self::Redone { of: id }
             | Self::Flagged { of: id, .. } => *id = name(*id),

@@ -73,13 +73,13 @@ pub use check::{Check, FigureSource, LookPoint, Permission};
 pub use count::{ModelMeasure, measure_for};
 pub use driver::{AskScope, CompactOptions, Driver, PlanSketch, Recovery, SketchedCalls, TurnEnd};
 
-pub use engine::{Checkout, Engine, HashedMessages, PreparedSession};
+pub use engine::{Checkout, Engine, HashedMessages, InputPlace, PreparedSession};
 pub use error::{EngineError, TimelineError};
 pub use event::Event;
 pub use live_part::LivePart;
 pub use ports::{
-    BoxFuture, Clock, FileNow, FrozenClock, Hook, HookRole, Model, Operator, Ports, Restorer, Spawn,
-    SummaryModel, TwoCompactors,
+    BoxFuture, Clock, FileNow, FrozenClock, Hook, HookRole, Model, Operator, Ports, RequestWaiter, Restorer,
+    Spawn, SummaryModel, TwoCompactors, Waiter,
 };
 pub use recorded_calls::RecordedCalls;
 pub use remedy::{Remedy, RemedyEffect};

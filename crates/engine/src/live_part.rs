@@ -54,7 +54,8 @@ impl LivePart {
                 | Mark::Refill
                 | Mark::Hold { .. }
                 | Mark::Reset
-                | Mark::Request { .. } => true,
+                | Mark::Request { .. }
+                | Mark::Observation { .. } => true,
                 Mark::Compaction { .. }
                 | Mark::Edit { .. }
                 | Mark::Apply { .. }
@@ -120,7 +121,8 @@ impl Session {
                 | Mark::Refill
                 | Mark::Hold { .. }
                 | Mark::Reset
-                | Mark::Request { .. } => true,
+                | Mark::Request { .. }
+                | Mark::Observation { .. } => true,
             };
             if is_live {
                 live.push(id);

@@ -33,6 +33,8 @@ pub struct Ports {
     /// What `model` is told. It must be set with it, as `epitome_settings::prompts::built_in` has them: a model that is told
     /// nothing writes nothing of use.
     pub prompts: Arc<Prompts>,
+    /// Whoever waits for what is done, where they may have to wait for a model; without one nobody is in a hurry.
+    pub waiter: Option<RequestWaiter>,
     /// Who hears of a wait for an operator when it begins; without one it is told with the step, when it is over.
     pub(crate) listener: Option<Arc<dyn EventListener>>,
     hooks: Vec<Arc<dyn Hook>>,
@@ -47,6 +49,7 @@ impl Default for Ports {
             restorer: None,
             operator: None,
             prompts: Arc::default(),
+            waiter: None,
             listener: None,
             hooks: Vec::new(),
         }
@@ -200,6 +203,22 @@ pub trait Hook: Send + Sync {
 pub trait Operator: Send + Sync {
     /// Asks for a decision.
     fn decide(&self, pending: CheckpointView) -> BoxFuture<'_, Decision>;
+}
+
+/// A request for which a session is worked on, and the caller who waits for it.
+#[derive(Clone)]
+pub struct RequestWaiter {
+    /// Since when they wait, by the clock of the same ports: `guard.wait_seconds_max` begins there.
+    pub since: Duration,
+    /// The caller.
+    pub waiter: Arc<dyn Waiter>,
+}
+
+/// A caller who waits, and may stop to.
+pub trait Waiter: Send + Sync {
+    /// Ends when the caller has gone for good. Calls of models that were made for them are cancelled then, and nothing is changed,
+    /// unless others wait for the same.
+    fn gone(&self) -> BoxFuture<'_, ()>;
 }
 
 /// Somebody who hears of events while an act goes on: the store of the session.

@@ -182,7 +182,7 @@ impl Session {
     }
 
     /// Appends a mark at a message of the path.
-    fn mark_at(&mut self, anchor: Option<EntryId>, mark: Mark) -> Result<EntryId, EngineError> {
+    pub(crate) fn mark_at(&mut self, anchor: Option<EntryId>, mark: Mark) -> Result<EntryId, EngineError> {
         let Self { timeline, assembly, archive, .. } = self;
         let id = timeline.append_mark(anchor, mark, assembly.lens(&**archive))?;
         // Its own marks are no news to a session: only those of others make it derive its path anew.
@@ -213,6 +213,27 @@ impl Session {
         let is_believed = mark.is_some();
         mark.map(|mark| self.mark(mark)).transpose()?;
         Ok(is_believed)
+    }
+
+    /// Keeps our own count of the call whose reply was just taken up, where its provider said nothing of it: for whoever adds up
+    /// what calls took. The context is measured as before.
+    pub fn record_estimate(&mut self, usage: Usage) -> Result<(), EngineError> {
+        let tokens = Tokens(usage.prompt) + Tokens(usage.output);
+        if usage.is_zero() {
+            return Ok(());
+        }
+        let prompt = Tokens(usage.prompt);
+        let model = self.assembly.model().id.as_str().into();
+        let mark = UsageMark {
+            tokens,
+            counted: tokens,
+            prompt,
+            prompt_counted: prompt,
+            model,
+            is_estimated: true,
+            ..UsageMark::default()
+        };
+        self.mark(Mark::Usage(mark)).map(drop)
     }
 
     /// What a plan is drafted from.

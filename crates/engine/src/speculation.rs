@@ -63,6 +63,8 @@ impl PreparedCompaction {
 const LEAD_SHARE_MAX: (u64, u64) = (1, 2);
 /// What became of a summary that came too late.
 const OUTGROWN: &str = "thrown away: too much was said since";
+/// What became of a summary that a request waited for in vain.
+const LATE: &str = "thrown away: the request could wait no longer";
 /// What became of a summary whose path was left or rebuilt.
 const MOVED: &str = "thrown away: the branch has moved";
 /// What became of a summary for which no path has asked while others did.

@@ -9,7 +9,7 @@ mod memory;
 mod name;
 mod search;
 
-pub use about::{SessionAbout, SessionOrigin};
+pub use about::{ForkOrigin, SessionAbout, SessionOrigin};
 pub use fault::{FaultKind, StoreFault};
 pub use memory::MemoryStore;
 pub use name::{ChainHash, EventPosition, MessageLocation, SessionId, TenantId};
@@ -65,8 +65,10 @@ impl StoredRecord {
 pub struct CommitBatch {
     /// Entries in the order of their ids.
     pub entries: Vec<AppendedEntry>,
-    /// Originals of those that are messages.
+    /// Originals of those that are messages, and of earlier ones that were stored without: where one is kept already it stays.
     pub messages: Vec<(EntryId, Arc<Message>)>,
+    /// When entries were said that were said at another time than `time_ms`.
+    pub times: Vec<(EntryId, u64)>,
     /// The hashes under which messages can be found again.
     pub hashes: Vec<(ChainHash, EntryId)>,
     /// Where the session has got to, where that has changed.
@@ -137,6 +139,17 @@ pub enum StoreError {
         /// The message.
         id: EntryId,
     },
+    /// Messages whose text was left to whoever said it, in the order they were asked for.
+    #[error(
+        "{session} keeps no text of {}: `store.keep` leaves it to the client, whose next request says it again",
+        counted(ids)
+    )]
+    NotKept {
+        /// The session.
+        session: SessionId,
+        /// The messages.
+        ids: Vec<EntryId>,
+    },
     /// Others have appended since the writer looked.
     #[error("{session} has {found} entries, not the {expected} its writer saw; read it again")]
     Conflict {
@@ -165,6 +178,15 @@ pub enum StoreError {
     /// What the store stands on did not do its part; nothing was changed.
     #[error(transparent)]
     Fault(#[from] StoreFault),
+}
+
+/// Some entries in words: the first, and how many more.
+fn counted(ids: &[EntryId]) -> String {
+    let first = ids.first().map(EntryId::to_string).unwrap_or_default();
+    match ids.len().saturating_sub(1) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
 }
 
 /// An event, with the session it happened in and where it stands among all events of the store.

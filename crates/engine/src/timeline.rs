@@ -40,6 +40,8 @@ pub struct Timeline {
     whole: Tokens,
     /// The mark that asks for a compaction at the end of the turn.
     request: Option<EntryId>,
+    /// What requests would have less by compactions that were only observed, as the provider counts.
+    observed: Tokens,
     /// See [`Timeline::times_rebuilt`].
     times_rebuilt: u64,
 }
@@ -80,6 +82,7 @@ impl Timeline {
             ignored: Arc::default(),
             whole,
             request: None,
+            observed: Tokens::ZERO,
             times_rebuilt: 0,
         }
     }
@@ -161,6 +164,7 @@ impl Timeline {
                 self.add_compaction(*of);
             }
             Entry::Mark(Mark::Undo { of }) => self.compactions.retain(|known| known != of),
+            Entry::Mark(Mark::Usage(mark)) if mark.is_estimated => {}
             Entry::Mark(Mark::Usage(mark)) => {
                 let slots = self.slots_up_to(log.parent(id));
                 let is_known = *mark != UsageMark::default();
@@ -170,6 +174,7 @@ impl Timeline {
                 self.usage = (is_ours && is_of_this_context).then(anchor);
             }
             Entry::Mark(Mark::Request { is_open }) => self.request = is_open.then_some(id),
+            Entry::Mark(Mark::Observation { saved, .. }) => self.observed = *saved,
             Entry::Mark(
                 Mark::Edit { .. }
                 | Mark::Apply { .. }
@@ -220,6 +225,11 @@ impl Timeline {
     /// Whether it does without any.
     pub(crate) fn ignores_any(&self) -> bool {
         !self.ignored.is_empty()
+    }
+
+    /// What requests of the path would have less, had what was observed been done, as the provider counts.
+    pub fn observed(&self) -> Tokens {
+        self.observed
     }
 
     /// The mark that asks for a compaction at the end of the turn, where one is asked for.

@@ -5,8 +5,9 @@ use epitome_core::policy::Settings;
 use epitome_core::{Author, EntryId, Message, Policy, Role, Tokens, Trigger};
 use epitome_engine::store::{MemoryStore, SessionId, TenantId};
 use epitome_engine::{
-    Assembly, BoxFuture, Checkout, CompactOptions, Driver, Engine, Event, FileNow, HashedMessages, LookPoint,
-    PreparedSession, RefusalFigures, Restorer, SessionOptions, Spawn, TurnEnd, WindowFacts,
+    Assembly, BoxFuture, Checkout, Clock, CompactOptions, Driver, Engine, Event, FileNow, HashedMessages,
+    LookPoint, PreparedSession, RefusalFigures, RequestWaiter, Restorer, SessionOptions, Spawn, TurnEnd,
+    Waiter, WindowFacts,
 };
 use epitome_tokens::Catalog;
 use futures_util::FutureExt as _;
@@ -14,6 +15,7 @@ use std::future::{Future, poll_fn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Poll;
+use std::time::Duration;
 
 fn now<T>(work: impl Future<Output = T>) -> T {
     work.now_or_never().expect("nobody is asked who takes time")
@@ -375,4 +377,41 @@ fn a_reply_since_the_summary_was_made_is_shown_without_its_thinking() {
     let is_thought = |block: &epitome_core::Block| matches!(block, epitome_core::Block::Thinking { .. });
     let view = shown.iter().find(|view| view.id == Some(replied)).expect("it is in view");
     assert!(!view.message.blocks.iter().any(is_thought), "{:?}", view.message);
+}
+
+/// A clock that says it is late, and whose waits are over at once.
+struct LateClock;
+
+impl Clock for LateClock {
+    fn now(&self) -> Duration {
+        Duration::from_secs(500)
+    }
+
+    fn sleep(&self, _: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// Somebody who waits for as long as it takes.
+struct Patient;
+
+impl Waiter for Patient {
+    fn gone(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[test]
+fn a_request_that_can_wait_no_longer_does_without_what_is_still_being_written() {
+    let mut desk = Desk::new();
+    desk.spawned.is_held_up.store(true, Ordering::Relaxed);
+    let leaf = desk.talk(None, 0..PAST_THE_MARK);
+    desk.prepare(leaf);
+    let leaf = desk.talk(Some(leaf), PAST_THE_MARK..PAST_THE_MARK + TO_THE_TRIGGER);
+    let ports = desk.driver.ports_mut();
+    ports.clock = Arc::new(LateClock);
+    ports.waiter = Some(RequestWaiter { since: Duration::ZERO, waiter: Arc::new(Patient) });
+    let prepared = desk.prepare(leaf);
+    assert_eq!((desk.begun(), fates(&prepared)), (1, vec!["thrown away: the request could wait no longer"]));
+    assert!(prepared.step.record.is_some_and(|record| record.outcome.is_rebuilt()));
 }

@@ -18,8 +18,9 @@ pub use replay::ReplayArgs;
 pub use serve::ServeArgs;
 pub use sessions::{SessionSort, SessionsArgs};
 pub use stored::{
-    AuditArgs, CostArgs, CostKey, DoctorArgs, ExpireArgs, ExportArgs, FlagArgs, FlagName, HistoryArgs,
-    ImportArgs, RedoArgs, RollbackArgs, SearchArgs, ShowArgs, StoreArgs, StoredArgs, TreeArgs,
+    AuditArgs, CostArgs, CostKey, DoctorArgs, ExpireArgs, ExpireLimits, ExportArgs, FlagArgs, FlagName,
+    ForkArgs, HistoryArgs, ImportArgs, LabelArgs, NavigateArgs, RedoArgs, RollbackArgs, SearchArgs, ShowArgs,
+    StoreArgs, StoredArgs, TreeArgs,
 };
 
 use clap::{Args, Parser, Subcommand};
@@ -89,6 +90,15 @@ pub enum Command {
     /// Move a stored session to another message; nothing is lost
     #[command(after_help = examples::ROLLBACK)]
     Rollback(RollbackArgs),
+    /// Move a stored session to another branch, with a word on the one it leaves
+    #[command(after_help = examples::NAVIGATE)]
+    Navigate(NavigateArgs),
+    /// Begin another session from a message of a stored one
+    #[command(after_help = examples::FORK)]
+    Fork(ForkArgs),
+    /// Give a place in a stored session a name
+    #[command(after_help = examples::LABEL)]
+    Label(LabelArgs),
     /// Say what you think of a compaction
     #[command(after_help = examples::FLAG)]
     Flag(FlagArgs),
@@ -163,8 +173,10 @@ impl ReadArgs {
 pub struct InspectArgs {
     /// Transcripts, or folders of them; .gz and .zst are read directly, - is standard input; a session by its number in
     /// `epitome sessions`, its id or its name; the table of sessions if left out and nothing is piped in
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", conflicts_with = "session")]
     pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub stored: StoredArgs,
     /// Write a page for a browser instead of text, one file that needs nothing else; - is standard output
     #[arg(long, value_name = "OUT", conflicts_with = "json")]
     pub html: Option<PathBuf>,
@@ -300,6 +312,14 @@ pub struct UndoArgs {
 pub struct ModelsArgs {
     /// Only this one, whole
     pub name: Option<String>,
+    /// What `serve` has learned of providers' endpoints, in place of the catalog
+    #[arg(long)]
+    pub learned: bool,
+    /// Forget what was learned of the model, or of all; running servers do too, within seconds
+    #[arg(long, conflicts_with = "learned")]
+    pub forget: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
     /// A file of your own figures for models, on top of the catalog (see docs/reference/tokens.md)
     #[arg(long, value_name = "FILE", env = "EPITOME_MODELS")]
     pub models: Option<PathBuf>,

@@ -32,3 +32,9 @@ pub fn timestamp() -> String {
     let now = jiff::Timestamp::now();
     format!("{now:.3}")
 }
+
+/// The time since the epoch.
+pub fn unix_time() -> std::time::Duration {
+    let now = u64::try_from(jiff::Timestamp::now().as_millisecond());
+    std::time::Duration::from_millis(now.unwrap_or_default())
+}

@@ -6,7 +6,7 @@ use crate::cli::StoreArgs;
 use crate::runner::Runner;
 use crate::shell_word::shell_word;
 use anyhow::{Context as _, Result, anyhow, bail};
-use epitome_engine::store::{SessionId, StoreError};
+use epitome_engine::store::{FaultKind, SessionId, StoreError};
 use epitome_store::{ListedSession, NoStoreAddress, SessionFilter, SessionStore, StoreAddress};
 use std::fmt;
 use std::fs::DirBuilder;
@@ -123,9 +123,24 @@ impl StoreArgs {
 
     fn open_at(&self, address: &StoreAddress) -> Result<OpenStore> {
         let waiting = Runner::default();
-        let opened = waiting.to_the_end(async { Ok(address.open().await?) });
+        let opened = waiting.to_the_end(async {
+            match address.open().await {
+                // Whoever only looks need not be able to write; whoever acts is told by the act.
+                Err(refused) if is_unwritable(&refused) => Ok(address.look().await.map_err(|_| refused)?),
+                opened => Ok(opened?),
+            }
+        });
         let store = opened.with_context(|| format!("cannot open the store {address}"))?;
         Ok(OpenStore { store, waiting, flag: self.flag() })
+    }
+}
+
+/// Whether a file is there that may be read and not written, or that lies in such a folder.
+fn is_unwritable(error: &StoreError) -> bool {
+    let StoreError::Fault(fault) = error else { return false };
+    match fault.kind {
+        FaultKind::ReadOnly | FaultKind::Gone | FaultKind::Full => true,
+        FaultKind::Busy | FaultKind::Newer | FaultKind::Damaged | FaultKind::Other => false,
     }
 }
 
@@ -168,12 +183,28 @@ impl OpenStore {
         if !self.listed(session)?.is_held {
             return Ok(());
         }
-        self.wait(self.store.want(session))?;
+        self.ask_for_all(&[session])
+    }
+
+    /// The same for several that are held, in one time.
+    pub fn ask_for_all(&self, sessions: &[SessionId]) -> Result<()> {
+        for &session in sessions {
+            self.wait(self.store.want(session))?;
+        }
         let until = Instant::now() + HOLDER_TIME;
-        while self.listed(session)?.is_held && Instant::now() < until {
+        while self.is_any_held(sessions)? && Instant::now() < until {
             thread::sleep(HOLDER_PAUSE);
         }
-        self.wait(self.store.want_no_more(session))
+        sessions.iter().try_for_each(|&session| self.wait(self.store.want_no_more(session)))
+    }
+
+    fn is_any_held(&self, sessions: &[SessionId]) -> Result<bool> {
+        for &session in sessions {
+            if self.listed(session)?.is_held {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// All sessions, the one changed last first.

@@ -41,17 +41,22 @@ impl KeptFile {
 }
 
 impl StoredSession {
-    /// Reads a session.
+    /// Reads a session, with what was said in it.
     pub fn load(open: &OpenStore, session: SessionId) -> Result<Self> {
+        let outline = Self::outline(open, session)?;
+        let ids: Vec<EntryId> =
+            outline.added().iter().filter(|one| is_message(&one.entry)).map(|one| one.id).collect();
+        let said = open.wait(open.store.originals(session, &ids))?;
+        Ok(Self { messages: ids.into_iter().zip(said).collect(), ..outline })
+    }
+
+    /// The same without what was said since its file, which a store need not keep.
+    pub fn outline(open: &OpenStore, session: SessionId) -> Result<Self> {
         let listed = open.listed(session)?;
         let entries = open.wait(open.store.entries(session))?;
         let kept = kept_file(open, &listed)?;
         check_same(&listed, &entries, kept.as_ref())?;
-        let since = kept.as_ref().map_or(0, |kept| kept.conversation().log.len());
-        let ids: Vec<EntryId> =
-            entries[since..].iter().filter(|one| is_message(&one.entry)).map(|one| one.id).collect();
-        let said = open.wait(open.store.originals(session, &ids))?;
-        Ok(Self { listed, entries, kept, messages: ids.into_iter().zip(said).collect() })
+        Ok(Self { listed, entries, kept, messages: HashMap::new() })
     }
 
     /// The entries that came since the session was read from its file.

@@ -152,11 +152,7 @@ impl Provider {
 
     /// Where, and as what, limits are learned for it.
     pub fn endpoint(&self) -> Endpoint {
-        Endpoint {
-            provider: self.setup.service.clone(),
-            base_url: self.setup.base_url.clone(),
-            model: self.setup.model.id.as_str().into(),
-        }
+        Endpoint::new(&self.setup.service, &self.setup.base_url, &self.setup.model.id)
     }
 
     /// Where it is: scheme, host and port.

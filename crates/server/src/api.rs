@@ -30,6 +30,9 @@ const LABEL_CHARS_MAX: usize = 200;
 /// A page: notes stay in the log for as long as the session does.
 const NOTES_CHARS_MAX: usize = 4_000;
 
+/// Why nothing is compacted by hand.
+const OBSERVING: &str = "this server only observes, and changes nothing; ask with `\"dry_run\": true`, or start it without --observe";
+
 type SharedState = State<Arc<ServerState>>;
 
 /// The paths below `/api/v1`.
@@ -79,6 +82,10 @@ async fn compact(
     body: Option<JsonBody<CompactBody>>,
 ) -> Result<Response, ApiError> {
     match CompactRequest::try_from(body.map(|JsonBody(body)| body).unwrap_or_default())? {
+        CompactRequest::AtTurnEnd if state.settings.is_observing => Err(ApiError::Stayed(OBSERVING.into())),
+        CompactRequest::Now(now) if state.settings.is_observing && !now.dry_run => {
+            Err(ApiError::Stayed(OBSERVING.into()))
+        }
         CompactRequest::AtTurnEnd => {
             act(state, id, async |engine, checkout| engine.request_compaction(checkout).await).await
         }

@@ -76,7 +76,8 @@ impl IntoResponse for ApiError {
                 error @ (EngineError::Log(_) | EngineError::Busy(_) | EngineError::Unchanged { .. }),
             ) => (StatusCode::CONFLICT, error.to_string()),
             Self::Engine(
-                error @ (EngineError::NoEntry(_) | EngineError::Store(StoreError::NoMessage { .. })),
+                error @ (EngineError::NoEntry(_)
+                | EngineError::Store(StoreError::NoMessage { .. } | StoreError::NotKept { .. })),
             ) => (StatusCode::NOT_FOUND, error.to_string()),
             Self::Engine(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
             Self::NotInView(id) => (

@@ -2,7 +2,9 @@
 //! what goes out is cut from these bytes. Of OpenAI Responses a body may be the end of a list whose beginning its
 //! provider holds; whoever saw that go by puts it in front.
 
+use crate::body_scan::{self, BodyPlaces};
 use crate::element;
+use crate::seen_lists::{ElementLink, KnownBeginning, ReadElement, SeenLists};
 use bytes::Bytes;
 use epitome_wire::Protocol;
 use serde::Deserialize;
@@ -12,16 +14,24 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
+
+/// The text of a body: read as a text, and sent as the bytes it came as, without a copy.
+#[derive(Clone, Debug)]
+pub(crate) struct BodyText(Arc<String>);
 
 /// A body with a list of messages in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Body {
+    text: BodyText,
     bytes: Bytes,
     /// The value of the field that holds the messages, brackets included.
     list: Range<usize>,
     /// Elements that stand before those of the body: its provider holds them.
     before: Vec<Bytes>,
-    elements: Vec<Range<usize>>,
+    elements: Vec<ReadElement>,
+    /// How the list began, as far as that was known.
+    known: KnownBeginning,
     /// What elements mean that only name another, by their place.
     meanings: HashMap<usize, Bytes>,
     /// The fields of the body and where their values stand, in their order.
@@ -78,32 +88,27 @@ struct BodyFields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl Body {
-    /// The body, where it is a JSON object with a list of messages.
-    pub(crate) fn read(protocol: Protocol, bytes: Bytes) -> Result<Self, BodyError> {
-        let text = std::str::from_utf8(&bytes).map_err(|_| BodyError::NotText)?;
-        let BodyFields(fields) = serde_json::from_str(text).map_err(BodyError::no_list)?;
-        let range = |raw: &RawValue| {
-            let start = raw.get().as_ptr() as usize - text.as_ptr() as usize;
-            start..start + raw.get().len()
-        };
-        let list = list_of(protocol, &fields)?;
-        let is_text = protocol == Protocol::OpenaiResponses && list.get().starts_with('"');
-        let elements: Vec<&RawValue> = if is_text {
-            vec![list]
-        } else {
-            serde_json::from_str(list.get()).map_err(BodyError::no_list)?
-        };
+    /// The body, where it is a JSON object with a list of messages; `recall` tells what is known of how that list begins, by the text
+    /// from its bracket on.
+    pub(crate) fn read(
+        protocol: Protocol,
+        text: BodyText,
+        recall: impl FnOnce(&str) -> KnownBeginning,
+    ) -> Result<Self, BodyError> {
+        let places = body_scan::scan(text.as_str(), list_field(protocol), protocol, recall);
+        let places = places.ok_or_else(|| verdict(protocol, text.as_str()))?;
+        let BodyPlaces { fields, list, elements, known } = places;
         let model = fields.iter().rev().find(|(key, _)| key == "model");
-        let model = model.and_then(|(_, raw)| serde_json::from_str(raw.get()).ok()).map(|Text(name)| name);
-        Ok(Self {
-            list: range(list),
-            before: Vec::new(),
-            elements: elements.into_iter().map(range).collect(),
-            meanings: HashMap::new(),
-            model: model.unwrap_or_default().into_owned(),
-            fields: fields.into_iter().map(|(key, raw)| (key.into_owned(), range(raw))).collect(),
-            bytes,
-        })
+        let model = model.and_then(|(_, place)| serde_json::from_str(&text.as_str()[place.clone()]).ok());
+        let model = model.map(|Text(name)| name.into_owned()).unwrap_or_default();
+        let (before, meanings, bytes) = (Vec::new(), HashMap::new(), text.bytes());
+        Ok(Self { text, bytes, list, before, elements, known, meanings, fields, model })
+    }
+
+    /// The same of which nothing is known.
+    #[cfg(test)]
+    pub(crate) fn alone(protocol: Protocol, json: &str) -> Result<Self, BodyError> {
+        Self::read(protocol, BodyText::from(json), |_| KnownBeginning::default())
     }
 
     /// The same behind elements that its provider holds.
@@ -137,12 +142,17 @@ impl Body {
     /// The value of a field as JSON; none where there is none, or nothing in it.
     pub(crate) fn field(&self, key: &str) -> Option<&str> {
         let (_, range) = self.fields.iter().rev().find(|(name, _)| name == key)?;
-        Some(text_of(&self.bytes, range)).filter(|value| *value != "null")
+        Some(&self.text.as_str()[range.clone()]).filter(|value| *value != "null")
     }
 
     /// The same of a field that holds a text.
     pub(crate) fn text_field(&self, key: &str) -> Option<String> {
         self.field(key).and_then(|value| serde_json::from_str(value).ok())
+    }
+
+    /// How often a text stands in what is around the messages.
+    pub(crate) fn count_around(&self, text: &str) -> usize {
+        self.around(0).iter().map(|part| part.matches(text).count()).sum()
     }
 
     /// How many messages there are.
@@ -153,27 +163,73 @@ impl Body {
     /// The message at a place, as its client wrote it.
     pub(crate) fn element(&self, at: usize) -> &str {
         match self.before.get(at) {
-            Some(element) => text_of(element, &(0..element.len())),
-            None => text_of(&self.bytes, &self.elements[at - self.before.len()]),
+            Some(element) => text_of(element),
+            None => &self.text.as_str()[self.place(&self.elements[at - self.before.len()])],
         }
+    }
+
+    /// Where an element of the list stands in the body.
+    fn place(&self, element: &ReadElement) -> Range<usize> {
+        self.list.start + element.start as usize..self.list.start + element.end as usize
+    }
+
+    /// What the message at a place is in the chain of its list, as far as that is known.
+    pub(crate) fn link(&self, at: usize) -> ElementLink {
+        match at.checked_sub(self.before.len()).and_then(|at| self.elements.get(at)) {
+            // Behind what its provider holds a list is another one.
+            Some(element) if self.before.is_empty() => element.link,
+            Some(_) | None => ElementLink::Unread,
+        }
+    }
+
+    /// Has the list remembered, with the links of its elements.
+    pub(crate) fn remember_list(&mut self, lists: &SeenLists, links: impl Iterator<Item = ElementLink>) {
+        if !self.before.is_empty() {
+            return;
+        }
+        self.elements.iter_mut().zip(links).for_each(|(element, link)| element.link = link);
+        lists.remember(&self.known, &self.bytes[self.list.clone()], &self.elements);
     }
 
     /// What the message at a place says, also where it only names another.
     pub(crate) fn meaning(&self, at: usize) -> &str {
         match self.meanings.get(&at) {
-            Some(element) => text_of(element, &(0..element.len())),
+            Some(element) => text_of(element),
             None => self.element(at),
         }
     }
 
     /// Whether what the message at a place says is at hand.
     pub(crate) fn is_known(&self, at: usize) -> bool {
-        self.meanings.contains_key(&at) || element::reference(self.element(at)).is_none()
+        self.meanings.contains_key(&at) || !self.is_reference(at)
+    }
+
+    /// Whether the message at a place only names another.
+    pub(crate) fn is_reference(&self, at: usize) -> bool {
+        match self.before.get(at) {
+            Some(element) => element::reference(text_of(element)).is_some(),
+            None => self.elements[at - self.before.len()].is_reference,
+        }
+    }
+
+    /// Whether the message at a place is a summary that its provider has sealed.
+    pub(crate) fn is_sealed(&self, at: usize) -> bool {
+        match self.before.get(at) {
+            Some(element) => element::is_sealed(text_of(element)),
+            None => self.elements[at - self.before.len()].is_sealed,
+        }
+    }
+
+    /// All that stands around the messages behind the first `opening` ones: what is before and behind the list, and those.
+    pub(crate) fn around(&self, opening: usize) -> Vec<&str> {
+        let text = self.text.as_str();
+        let opening = (0..opening).map(|at| self.element(at));
+        [&text[..self.list.start], &text[self.list.end..]].into_iter().chain(opening).collect()
     }
 
     /// The messages that came in the body itself, each cut from its bytes.
     pub(crate) fn own_elements(&self) -> Vec<Bytes> {
-        self.elements.iter().map(|range| self.bytes.slice(range.clone())).collect()
+        self.elements.iter().map(|element| self.bytes.slice(self.place(element))).collect()
     }
 
     /// The body with other messages, everything around them untouched. They are all there is: it goes on from nothing.
@@ -220,21 +276,59 @@ fn push_list<T: AsRef<str>>(body: &mut Vec<u8>, messages: &[T]) {
     body.push(b']');
 }
 
-fn text_of<'b>(bytes: &'b Bytes, range: &Range<usize>) -> &'b str {
-    std::str::from_utf8(&bytes[range.clone()]).expect("the whole body is UTF-8")
+fn text_of(element: &Bytes) -> &str {
+    std::str::from_utf8(element).expect("elements are cut from texts")
+}
+
+/// Why a text is no body with a list of messages, in the parser's words.
+fn verdict(protocol: Protocol, text: &str) -> BodyError {
+    let found = serde_json::from_str(text).and_then(|BodyFields(fields)| {
+        let list = list_of(protocol, &fields)?;
+        serde_json::from_str::<Vec<&RawValue>>(list.get()).map(drop)
+    });
+    found.map_or_else(BodyError::no_list, |()| BodyError::no_list(serde_json::Error::custom("no list")))
+}
+
+impl BodyText {
+    /// The text of these bytes; they come back where they are none.
+    pub(crate) fn new(bytes: Vec<u8>) -> Result<Self, Bytes> {
+        String::from_utf8(bytes).map(|text| Self(Arc::new(text))).map_err(|error| error.into_bytes().into())
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The same as bytes.
+    pub(crate) fn bytes(&self) -> Bytes {
+        Bytes::from_owner(self.clone())
+    }
+}
+
+impl AsRef<[u8]> for BodyText {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
+#[cfg(test)]
+impl From<&str> for BodyText {
+    fn from(text: &str) -> Self {
+        Self(Arc::new(text.to_owned()))
+    }
 }
 
 /// The value that holds the messages. One that comes twice makes a body that we do not understand.
 fn list_of<'a>(
     protocol: Protocol,
     fields: &[(Cow<'a, str>, &'a RawValue)],
-) -> Result<&'a RawValue, BodyError> {
+) -> Result<&'a RawValue, serde_json::Error> {
     let key = list_field(protocol);
     let mut found = fields.iter().filter(|(name, _)| name == key).map(|(_, raw)| *raw);
     match (found.next(), found.next()) {
         (Some(list), None) => Ok(list),
-        (Some(_), Some(_)) => Err(BodyError::no_list(serde_json::Error::duplicate_field(key))),
-        (None, _) => Err(BodyError::no_list(serde_json::Error::missing_field(key))),
+        (Some(_), Some(_)) => Err(serde_json::Error::duplicate_field(key)),
+        (None, _) => Err(serde_json::Error::missing_field(key)),
     }
 }
 
@@ -264,11 +358,11 @@ mod tests {
     use epitome_wire::Protocol;
 
     fn body(json: &'static str) -> Option<Body> {
-        Body::read(Protocol::Anthropic, json.as_bytes().into()).ok()
+        Body::alone(Protocol::Anthropic, json).ok()
     }
 
     fn responses(json: &'static str) -> Body {
-        Body::read(Protocol::OpenaiResponses, json.as_bytes().into()).expect("a body")
+        Body::alone(Protocol::OpenaiResponses, json).expect("a body")
     }
 
     #[test]

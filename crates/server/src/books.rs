@@ -4,14 +4,16 @@
 //! A book that a request is worked on with is held and stays. Of the others those go first that nobody went on with: titles and
 //! probes are a request each, many for each turn of the conversation they are about, and must not push it out.
 
+use crate::ended_call::EndedCall;
+use crate::endpoint_facts::{LearnedFacts, calibration_name};
 use crate::remarks::Remarks;
 use crate::sealed_parts::SealedParts;
 use crate::tally::Tally;
 use crate::view::Origin;
-use epitome_core::{Budget, EntryId, Record, Tokens};
+use crate::written_head::HeadShelf;
+use epitome_core::{Budget, EntryId, Mark, Record, Tokens};
 use epitome_engine::store::SessionId;
-use epitome_engine::{CalibrationTable, Checkout, Session, SharedCalibration};
-use epitome_tokens::Usage;
+use epitome_engine::{Checkout, Session, SharedCalibration};
 use epitome_wire::Protocol;
 use epitome_wire::overflow::{Endpoint, LearnedWindows};
 use serde::Serialize;
@@ -30,10 +32,8 @@ struct BookTable {
     books: BTreeMap<SessionId, Book>,
     /// Sessions whose books were let go and which are not closed yet: nobody may open them until they are.
     leaving: HashSet<SessionId>,
-    /// Windows learned from providers, for each endpoint.
-    windows: LearnedWindows,
-    /// How providers count, for each endpoint.
-    calibrations: CalibrationTable,
+    /// What was learned of each endpoint.
+    learned: LearnedFacts,
     /// What was learned, as it was last written to the store.
     kept: HashMap<&'static str, Vec<u8>>,
     limits: BookLimits,
@@ -70,11 +70,13 @@ pub(crate) struct Book {
     /// Where each message stands in the client's list.
     pub(crate) origins: HashMap<EntryId, Origin>,
     pub(crate) tally: Tally,
-    /// What the provider said of calls whose reply the client has not sent back yet, by what the call was sent with.
-    pub(crate) usages: HashMap<EntryId, CallUsage>,
+    /// Calls whose reply the client has not sent back yet, by what the call was sent with.
+    pub(crate) ended_calls: HashMap<EntryId, EndedCall>,
     /// What came of compactions, oldest first.
     pub(crate) records: Vec<KeptRecord>,
     pub(crate) remarks: Remarks,
+    /// The same of what replies show.
+    pub(crate) reply_remarks: Remarks,
     /// How the newest request was worked on, for whoever looks at the session between requests.
     pub(crate) checkout: Option<Checkout>,
     pub(crate) newest: NewestRequest,
@@ -86,6 +88,8 @@ pub(crate) struct Book {
     pub(crate) sent: Option<(String, Instant)>,
     /// What is left out of its replies because the provider refused it.
     pub(crate) sealed: SealedParts,
+    /// The heads of its lists that were written last.
+    pub(crate) heads: HeadShelf,
     /// Whether the policy's idle check was taken since.
     pub(crate) is_idle_checked: bool,
     /// Whether it is more than one request: a reply came back, or a compaction was made that a new session would lack.
@@ -114,12 +118,16 @@ pub(crate) enum Standing {
     Undone,
     /// It was made on another branch, or for a smaller window than there is now.
     Unused,
+    /// It was not made: the server only observes.
+    Observed,
 }
 
 impl Standing {
     fn of(entry: EntryId, session: &Session) -> Self {
         let is_compaction = session.log().compaction(entry).is_some();
-        if session.context().is_undone(entry) {
+        if let Some(Mark::Observation { .. }) = session.log().mark_of(entry) {
+            Self::Observed
+        } else if session.context().is_undone(entry) {
             Self::Undone
         } else if is_compaction && !session.compactions().contains(&entry) {
             Self::Unused
@@ -140,12 +148,6 @@ pub(crate) struct NewestRequest {
     pub(crate) budget: Budget,
 }
 
-/// What the provider of a model said of one call of it.
-pub(crate) struct CallUsage {
-    pub(crate) model: String,
-    pub(crate) usage: Usage,
-}
-
 /// A day of one person's agents and their sub-agents. A session let go is taken up anew from the client's
 /// next request, at the price of one compaction.
 const SESSIONS_MAX: usize = 256;
@@ -156,7 +158,7 @@ const BYTES_MAX: usize = 512 << 20;
 /// So many records are kept of a session, the newest; each holds a summary.
 const RECORDS_MAX: usize = 100;
 /// So many calls may be unanswered at once: a client that hangs up leaves one behind.
-const USAGES_MAX: usize = 64;
+const ENDED_CALLS_MAX: usize = 64;
 
 impl Book {
     fn new(protocol: Protocol, model: &str) -> Self {
@@ -167,15 +169,17 @@ impl Book {
             agent: None,
             origins: HashMap::new(),
             tally: Tally::default(),
-            usages: HashMap::new(),
+            ended_calls: HashMap::new(),
             records: Vec::new(),
             remarks: Remarks::default(),
+            reply_remarks: Remarks::default(),
             checkout: None,
             newest: NewestRequest::default(),
             seen: Instant::now(),
             rebuilt: Tokens::ZERO,
             sent: None,
             sealed: SealedParts::default(),
+            heads: HeadShelf::default(),
             is_idle_checked: false,
             is_working: false,
             bytes: 0,
@@ -196,6 +200,14 @@ impl Book {
         self.records.push(KeptRecord { record, mark: entry.map(|entry| (entry, Standing::Applied)) });
     }
 
+    /// Keeps the record of a compaction that would have been made.
+    pub(crate) fn keep_observed(&mut self, entry: EntryId, record: Arc<Record>) {
+        if self.records.len() == RECORDS_MAX {
+            self.records.remove(0);
+        }
+        self.records.push(KeptRecord { record, mark: Some((entry, Standing::Observed)) });
+    }
+
     /// Takes up how a session stands after a request or an act.
     pub(crate) fn see(&mut self, session: &Session) {
         self.newest = NewestRequest {
@@ -208,12 +220,12 @@ impl Book {
         }
     }
 
-    /// Keeps what the provider said of a call until its reply comes back.
-    pub(crate) fn keep_usage(&mut self, sent_with: EntryId, usage: CallUsage) {
-        if self.usages.len() >= USAGES_MAX {
-            self.usages.clear();
+    /// Keeps what came of a call until its reply comes back.
+    pub(crate) fn keep_call(&mut self, sent_with: EntryId, call: EndedCall) {
+        if self.ended_calls.len() >= ENDED_CALLS_MAX {
+            self.ended_calls.clear();
         }
-        self.usages.insert(sent_with, usage);
+        self.ended_calls.insert(sent_with, call);
     }
 }
 
@@ -306,12 +318,12 @@ impl Books {
 
     /// Looks at what was learned of windows, or learns.
     pub(crate) fn windows<T>(&self, act: impl FnOnce(&mut LearnedWindows) -> T) -> T {
-        act(&mut self.table().windows)
+        act(&mut self.table().learned.windows)
     }
 
-    /// Looks at how endpoints count, or takes up what was kept.
-    pub(crate) fn calibrations<T>(&self, act: impl FnOnce(&mut CalibrationTable) -> T) -> T {
-        act(&mut self.table().calibrations)
+    /// Looks at all that was learned, or changes it.
+    pub(crate) fn learned<T>(&self, act: impl FnOnce(&mut LearnedFacts) -> T) -> T {
+        act(&mut self.table().learned)
     }
 
     /// Whether a value is another than the one last kept under its name; it is the last one then.
@@ -322,7 +334,8 @@ impl Books {
 
     /// How an endpoint counts, for every session with it.
     pub(crate) fn calibration(&self, endpoint: &Endpoint) -> SharedCalibration {
-        self.table().calibrations.of(&format!("{} {}", endpoint.base_url, endpoint.model))
+        let name = calibration_name(&endpoint.base_url, &endpoint.model);
+        self.table().learned.calibrations.of(&name)
     }
 }
 

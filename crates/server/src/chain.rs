@@ -35,6 +35,11 @@ impl ChainKey {
         Self(key)
     }
 
+    /// The same for a server that observes: what it takes up is found by no other, whose sessions are of contexts that it has written.
+    pub(crate) fn observing(self) -> Self {
+        Self(*Hasher::new_keyed(&self.0).update(b"observing").finalize().as_bytes())
+    }
+
     /// Whose requests these are: a keyed hash of the credentials, in the order they came. They are never kept.
     pub(crate) fn tenant<'c>(&self, credentials: impl Iterator<Item = &'c [u8]>) -> TenantId {
         let mut hasher = Hasher::new_keyed(&self.0);
@@ -62,8 +67,27 @@ impl ChainKey {
         ChainHash(*hasher.finalize().as_bytes())
     }
 
+    /// What the bytes of a tenant's lists are hashed with: the same bytes of another's are others.
+    pub(crate) fn list_seed(&self, tenant: TenantId, protocol: Protocol) -> [u8; 32] {
+        let mut hasher = Hasher::new_keyed(&self.0);
+        hasher.update(b"list").update(&tenant.0);
+        feed_text(&mut hasher, protocol.name());
+        *hasher.finalize().as_bytes()
+    }
+
+    /// The hash of these pieces of a request, byte for byte.
+    pub(crate) fn bytes(&self, protocol: Protocol, pieces: &[&str]) -> [u8; 32] {
+        let mut hasher = Hasher::new_keyed(&self.0);
+        hasher.update(b"bytes");
+        feed_text(&mut hasher, protocol.name());
+        pieces.iter().for_each(|piece| feed_text(&mut hasher, piece));
+        *hasher.finalize().as_bytes()
+    }
+
     /// The hash of a message, JSON, that follows what `before` stands for.
     pub(crate) fn next(&self, before: ChainHash, message: &str) -> ChainHash {
+        #[cfg(test)]
+        crate::work_count::add_hashed(message.len());
         let mut hasher = Hasher::new_keyed(&self.0);
         hasher.update(&before.0);
         feed_message(&mut hasher, message);

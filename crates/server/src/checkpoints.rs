@@ -134,7 +134,8 @@ impl ClientLine {
         self.left.notified().await;
     }
 
-    async fn hung_up(&self) {
+    /// Ends when the client has hung up, or has its answer.
+    pub(crate) async fn hung_up(&self) {
         let mut line = self.line.clone();
         while line.changed().await.is_ok() {}
     }

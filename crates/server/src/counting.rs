@@ -5,18 +5,16 @@ use crate::fault::{Fault, told};
 use crate::headers;
 use crate::outward::Path;
 use crate::request::Request;
+use crate::response_headers::ORIGINAL;
 use crate::server_state::ServerState;
 use crate::settings::Upstream;
 use crate::walk::foresee;
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use bytes::Bytes;
 use serde_json::Value;
 use std::sync::Arc;
-
-/// What the request has as its client sent it.
-const ORIGINAL: HeaderName = HeaderName::from_static("x-epitome-original-input-tokens");
 
 /// What a provider answered to the question.
 struct CountReply {

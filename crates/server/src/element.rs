@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// The role of a message; empty where it has none. Of a role said twice the last counts, as it does for providers.
@@ -49,13 +50,34 @@ pub(crate) fn is_sealed(item: &str) -> bool {
     item.contains(r#""compaction""#) && kind(item) == "compaction"
 }
 
+/// Whether a message of Anthropic's has a block of this type.
+pub(crate) fn has_block(message: &str, wanted: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Content<'m> {
+        #[serde(borrow)]
+        content: Vec<Typed<'m>>,
+    }
+    #[derive(Deserialize)]
+    struct Typed<'b> {
+        #[serde(borrow, rename = "type")]
+        kind: Cow<'b, str>,
+    }
+    // Most messages have none, and need no parser to tell.
+    message.contains(wanted)
+        && serde_json::from_str(message)
+            .is_ok_and(|Content { content }| content.iter().any(|block| block.kind == wanted))
+}
+
 /// An id and what stands around it take no more; longer items are more than a name.
 const REFERENCE_BYTES_MAX: usize = 512;
 
 /// The id of the item that one only names; an id alone is enough to name it.
 pub(crate) fn reference(item: &str) -> Option<String> {
+    if item.len() > REFERENCE_BYTES_MAX {
+        return None;
+    }
     let is_more = [r#""type""#, r#""role""#].iter().any(|key| item.contains(key));
-    if item.len() > REFERENCE_BYTES_MAX || (is_more && !item.contains("item_reference")) {
+    if is_more && !item.contains("item_reference") {
         return None;
     }
     let fields: HashMap<String, &RawValue> = serde_json::from_str(item).ok()?;

@@ -120,7 +120,8 @@ impl Fault {
     }
 }
 
-fn shaped(protocol: Protocol, kind: &str, message: &str) -> Value {
+/// An error in the shape of a protocol.
+pub(crate) fn shaped(protocol: Protocol, kind: &str, message: &str) -> Value {
     match protocol {
         Protocol::Anthropic => json!({"type": "error", "error": {"type": kind, "message": message}}),
         Protocol::OpenaiChat | Protocol::OpenaiResponses => {

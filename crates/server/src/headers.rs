@@ -1,7 +1,7 @@
 //! Which headers travel, and whose request it is by them.
 
 use axum::http::header::{
-    ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST,
+    ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST,
     HeaderName, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 use axum::http::{HeaderMap, HeaderValue};
@@ -62,6 +62,8 @@ pub(crate) fn passed_on(headers: &HeaderMap) -> HeaderMap {
 pub(crate) fn to_upstream(headers: &HeaderMap) -> HeaderMap {
     let mut passed = passed_on(headers);
     passed.remove(HOST);
+    // We have told the client to go on, and wait for nobody's word before we send the body.
+    passed.remove(EXPECT);
     passed.remove(AGENT);
     passed.remove(SUMMARY);
     passed.remove(CONTENT_LENGTH);

@@ -20,6 +20,9 @@ pub(crate) async fn watch(state: Arc<ServerState>) {
         tokio::time::sleep(LOOK_EVERY).await;
         learned::save(&state).await;
         store_leftovers(&state).await;
+        if state.settings.is_observing {
+            continue;
+        }
         let due: Vec<(Checkout, u64)> = state.books.each(due).into_iter().flatten().collect();
         for (checkout, seconds) in due {
             tokio::spawn(check(state.clone(), checkout, seconds));

@@ -1,16 +1,17 @@
 //! Learning from replies: what the provider said of a call goes to its session, to the totals, and to what is known of
 //! the model's window.
 
-use crate::books::CallUsage;
+use crate::ended_call::{EndedCall, UnstoredReply, UsageSource};
 use crate::notice::NoticeKind;
 use crate::remarks;
 use crate::reply::ReplyListener;
+use crate::reply_storing;
 use crate::responses::{self, AskedResponse};
 use crate::server_state::ServerState;
-use crate::tally::Lesson;
+use crate::tally::{Lesson, call_usage};
 use crate::totals::{CacheUse, RequestSize, TakenRequest};
-use epitome_core::{EntryId, Tokens};
-use epitome_engine::store::SessionId;
+use epitome_core::{EntryId, Measure, Scale, Tokens};
+use epitome_engine::Checkout;
 use epitome_tokens::Usage;
 use epitome_wire::overflow::{Endpoint, RequestFacts};
 use epitome_wire::protocol::ModelReply;
@@ -20,52 +21,92 @@ use std::sync::Arc;
 /// Learns from the reply to a request.
 pub(crate) struct Learner {
     pub(crate) state: Arc<ServerState>,
-    pub(crate) session: SessionId,
+    /// How the path of the request is worked on.
+    pub(crate) checkout: Checkout,
+    /// Where it ends.
     pub(crate) leaf: Option<EntryId>,
+    /// The model asked for.
+    pub(crate) model: String,
     pub(crate) endpoint: Endpoint,
     pub(crate) size: RequestSize,
     /// What is to be remembered of it, where a client may go on from its response by name.
     pub(crate) asked: Option<AskedResponse>,
+    /// By which a reply is counted whose provider does not say what it took.
+    pub(crate) counter: ReplyCounter,
+}
+
+/// Our own count of replies, in the provider's tokens as far as is known how these compare.
+pub(crate) struct ReplyCounter {
+    pub(crate) measure: Arc<dyn Measure>,
+    pub(crate) scale: Scale,
+}
+
+impl ReplyCounter {
+    fn count(&self, reply: &ModelReply) -> Tokens {
+        self.scale.theirs(self.measure.sizes(&reply.message).total())
+    }
 }
 
 impl Learner {
     /// Counts a request that was taken; `rebuilt` is the context that was rebuilt for it.
     fn count(&self, rebuilt: Tokens, usage: Option<&Usage>) {
         let cache = usage.map(CacheUse::of).unwrap_or_default();
-        let request = TakenRequest { size: self.size, rebuilt, cache };
-        self.state.counter.taken(&self.state.settings.catalog, &self.endpoint.model, request);
+        let request = TakenRequest { size: self.size, rebuilt, cache, is_reported: usage.is_some() };
+        self.state.counter.taken(&self.state.settings.catalog, &self.model, request);
     }
 }
 
 impl ReplyListener for Learner {
     fn failed(&self) {
-        self.state.counter.failed(&self.endpoint.model);
+        self.state.counter.failed(&self.model);
     }
 
     fn ended(&self, reply: &ModelReply, known: &RequestFacts) -> Option<BoxFuture<'static, ()>> {
         self.learn(reply, known);
+        self.leaf
+            .into_iter()
+            .for_each(|leaf| reply_storing::store_soon(&self.state, self.checkout.session, leaf));
         let kept = responses::remember(&self.state, self.asked.as_ref()?, reply)?;
         Some(kept.boxed())
     }
 }
 
 impl Learner {
+    /// A reply that is to be stored: all of it came, and there is a place for it.
+    fn unstored(&self, reply: &ModelReply) -> Option<UnstoredReply> {
+        let is_kept = self.state.settings.store.is_some() && reply.is_whole;
+        (is_kept && !reply.message.blocks.is_empty()).then(|| UnstoredReply {
+            message: reply.message.clone(),
+            checkout: Checkout { leaf: self.leaf, ..self.checkout.clone() },
+        })
+    }
+
     /// Takes up what a reply says of its call.
     fn learn(&self, reply: &ModelReply, known: &RequestFacts) {
-        let lesson = self.state.books.with(self.session, |book| {
-            let lesson = book.tally.add(reply, known);
-            if let Some((leaf, usage)) = self.leaf.zip(lesson.usage) {
-                book.keep_usage(leaf, CallUsage { model: self.endpoint.model.to_string(), usage });
+        let session = self.checkout.session;
+        let estimate =
+            Usage { prompt: self.size.sent.0, output: self.counter.count(reply).0, ..Usage::default() };
+        let lesson = self.state.books.with(session, |book| {
+            let lesson = book.tally.add(reply, known, &estimate);
+            let reply = self.unstored(reply);
+            if let Some(leaf) = self.leaf.filter(|_| reply.is_some() || lesson.usage.is_some()) {
+                let model = self.model.clone();
+                book.keep_call(leaf, EndedCall { model, usage: lesson.usage, reply, stored_as: None });
             }
             let told = lesson.verdict.and_then(|verdict| remarks::of_verdict(&verdict, known));
-            let told = book.remarks.new_ones(told.into_iter().collect());
+            let told = book.reply_remarks.new_ones(told.into_iter().collect());
             (lesson, told, std::mem::take(&mut book.rebuilt))
         });
         let Some((Lesson { verdict, usage }, told, rebuilt)) = lesson else {
-            return self.count(Tokens::ZERO, None);
+            return self.count(Tokens::ZERO, reply.usage.map(|taken| call_usage(&taken)).as_ref());
         };
+        let told_usage = |(usage, source)| match source {
+            UsageSource::Provider => Some(usage),
+            UsageSource::Estimate => None,
+        };
+        let usage = usage.and_then(told_usage);
         self.count(rebuilt, usage.as_ref());
-        told.into_iter().for_each(|what| self.state.tell(NoticeKind::Remark { session: self.session, what }));
+        told.into_iter().for_each(|what| self.state.tell(NoticeKind::Remark { session, what }));
         let now = self.state.calendar();
         self.state.books.windows(|windows| match verdict {
             Some(verdict) if windows.learn(&self.endpoint, &verdict, now) => {}

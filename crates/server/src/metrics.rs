@@ -12,7 +12,7 @@ struct Series {
     value: fn(&RequestTotals) -> String,
 }
 
-const SERIES: [Series; 8] = [
+const SERIES: [Series; 11] = [
     counter("requests_total", "requests of conversations that a provider took", |all| {
         all.requests.to_string()
     }),
@@ -25,6 +25,17 @@ const SERIES: [Series; 8] = [
     }),
     counter("tokens_sent_total", "tokens that they had", |all| all.tokens_sent.to_string()),
     counter("unpriced_total", "requests of models without a price", |all| all.unpriced.to_string()),
+    counter("unreported_total", "requests whose provider did not say what they took", |all| {
+        all.unreported.to_string()
+    }),
+    counter(
+        "observed_total",
+        "contexts that would have been rebuilt, of a server that only observes",
+        |all| all.observed.to_string(),
+    ),
+    counter("tokens_observed_total", "tokens that prompts would have had then", |all| {
+        all.tokens_observed.to_string()
+    }),
     gauge("dollars_saved", "about what that saved, of models with a price", |all| dollars(all.dollars_saved)),
     gauge("dollars_spent", "what summaries cost", |all| dollars(all.dollars_spent)),
 ];

@@ -58,6 +58,10 @@ pub(crate) enum NoticeKind {
         cost: Dollars,
         duration_ms: u64,
     },
+    /// Its context would have been rebuilt, and was not.
+    Observed { session: SessionId, before: Tokens, after: Tokens, trigger: Trigger },
+    /// Its refused request would have been sent once more, and was not.
+    WouldResend { session: SessionId, recovery: &'static str },
     /// A compaction that was made for another request, or another branch, was put to use.
     Applied { session: SessionId, of: EntryId, before: Tokens, after: Tokens },
     /// The provider refused it as too long.
@@ -129,10 +133,18 @@ impl NoticeKind {
         }
     }
 
+    /// A compaction that was not made, as its record tells of it.
+    pub(crate) fn observed(session: SessionId, record: &Record) -> Self {
+        let (before, after, trigger) = (record.tokens_before, record.tokens_after, record.trigger);
+        Self::Observed { session, before, after, trigger }
+    }
+
     /// The conversation it is about.
     pub(crate) fn session(&self) -> Option<SessionId> {
         match self {
             Self::Compacted { session, .. }
+            | Self::Observed { session, .. }
+            | Self::WouldResend { session, .. }
             | Self::Applied { session, .. }
             | Self::TooLong { session }
             | Self::Remark { session, .. }
@@ -161,10 +173,12 @@ impl OperatorNotice {
     /// How much it matters.
     pub fn level(&self) -> NoticeLevel {
         match &self.kind {
-            NoticeKind::Compacted { .. } | NoticeKind::Applied { .. } | NoticeKind::Reachable { .. } => {
-                NoticeLevel::Info
-            }
+            NoticeKind::Compacted { .. }
+            | NoticeKind::Observed { .. }
+            | NoticeKind::Applied { .. }
+            | NoticeKind::Reachable { .. } => NoticeLevel::Info,
             NoticeKind::TooLong { .. }
+            | NoticeKind::WouldResend { .. }
             | NoticeKind::Remark { .. }
             | NoticeKind::Failed { .. }
             | NoticeKind::PassedOn { .. }
@@ -197,6 +211,17 @@ impl fmt::Display for OperatorNotice {
             }
             NoticeKind::Applied { session, of, before, after } => {
                 write!(f, "{session}: {of} put to use again, from {before} to {after} tokens")
+            }
+            NoticeKind::Observed { session, before, after, trigger } => write!(
+                f,
+                "{session}: would have compacted from {before} to {after} tokens ({}); sent as it came",
+                trigger_text(*trigger)
+            ),
+            NoticeKind::WouldResend { session, recovery } => {
+                write!(
+                    f,
+                    "{session}: refused, and would have been sent once more ({recovery}); passed back as it came"
+                )
             }
             NoticeKind::TooLong { session } => write!(f, "{session}: too long for the provider"),
             NoticeKind::Remark { session, what } => write!(f, "{session}: {what}"),

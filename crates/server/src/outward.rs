@@ -22,8 +22,6 @@ use std::time::Duration;
 
 /// A connection that is not made by then will not be made.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(20);
-/// Providers send pings while a model thinks; one that says nothing for so long has gone away.
-const SILENCE_TIME_MAX: Duration = Duration::from_secs(600);
 
 /// Whoever asks whether the server is ready waits no longer: monitoring systems take a slow answer for none.
 const REACH_TIME_MAX: Duration = Duration::from_secs(2);
@@ -49,13 +47,13 @@ pub(crate) enum PassedBody {
 impl Outward {
     /// Ready to connect. Replies are passed on as they come: packed ones stay packed, and a redirect is the
     /// client's to follow, since it may lead where its key must not go.
-    pub(crate) fn new() -> Result<Self, reqwest::Error> {
+    pub(crate) fn new(silence_max: Duration) -> Result<Self, reqwest::Error> {
         let client = || -> ClientBuilder {
             Client::builder()
                 .no_gzip()
                 .redirect(Policy::none())
                 .connect_timeout(CONNECT_TIME_MAX)
-                .read_timeout(SILENCE_TIME_MAX)
+                .read_timeout(silence_max)
         };
         let (kept, fresh) = (client().build()?, client().pool_max_idle_per_host(0).build()?);
         Ok(Self { kept, fresh, answered: Mutex::default(), hop: HopId::new() })

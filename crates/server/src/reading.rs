@@ -3,6 +3,7 @@
 
 use crate::body::Body;
 use crate::element;
+use crate::seen_lists::ElementLink;
 use crate::view::Origin;
 use epitome_core::Message;
 use epitome_wire::protocol::ElementPart;
@@ -30,23 +31,39 @@ pub(crate) enum Unreadable {
 /// How many elements at the start of the list are no history: instructions, which stay where they are and may change
 /// from turn to turn, and what the provider itself has made of earlier ones.
 pub(crate) fn count_opening(protocol: Protocol, body: &Body, sealed: Option<&Range<usize>>) -> usize {
-    let is_instruction = |at: &usize| matches!(&*element::role(body.element(*at)), "system" | "developer");
+    let is_instruction = |at: &usize| match body.link(*at) {
+        ElementLink::Opening => true,
+        ElementLink::Hash(_) => false,
+        ElementLink::Unread => matches!(&*element::role(body.element(*at)), "system" | "developer"),
+    };
     let instructions = || (0..body.len()).take_while(is_instruction).count();
     match protocol {
-        Protocol::Anthropic => 0,
+        Protocol::Anthropic => sealed.map_or(0, |sealed| sealed.end),
         Protocol::OpenaiChat => instructions(),
         Protocol::OpenaiResponses => sealed.map_or_else(instructions, |sealed| sealed.end),
     }
 }
 
-/// The newest summary that the provider of OpenAI Responses made and sealed, with all that must stay behind it: answers
-/// to calls in front of it. What stands in front of it the model does not see.
+/// The newest summary that its provider itself made, with all that must stay behind it: answers to calls in front of it. What stands
+/// in front of it the model does not see.
 pub(crate) fn sealed(protocol: Protocol, body: &Body) -> Option<Range<usize>> {
     match protocol {
-        Protocol::Anthropic | Protocol::OpenaiChat => return None,
-        Protocol::OpenaiResponses => {}
+        Protocol::Anthropic => sealed_message(body),
+        Protocol::OpenaiChat => None,
+        Protocol::OpenaiResponses => sealed_item(body),
     }
-    let is_sealed = |at: &usize| element::is_sealed(body.element(*at));
+}
+
+/// The newest reply of Anthropic's that holds such a summary, with the results of its calls.
+fn sealed_message(body: &Body) -> Option<Range<usize>> {
+    let first = (0..body.len()).rev().find(|at| body.is_sealed(*at))?;
+    let is_answered = first + 1 < body.len() && element::has_block(body.element(first + 1), "tool_result");
+    Some(first..first + 1 + usize::from(is_answered))
+}
+
+/// The newest such item of OpenAI Responses.
+fn sealed_item(body: &Body) -> Option<Range<usize>> {
+    let is_sealed = |at: &usize| body.is_sealed(*at);
     let first = (0..body.len()).rev().find(is_sealed)?;
     let calls = (0..first).map(|at| body.meaning(at)).filter(|element| !element::is_answer(element));
     let called: HashSet<String> = calls.filter_map(element::call_id).collect();
@@ -127,7 +144,7 @@ mod tests {
     use epitome_wire::protocol::ElementPart;
 
     fn told(protocol: Protocol, json: &'static str, first: usize) -> Vec<(Origin, Role)> {
-        let body = Body::read(protocol, json.as_bytes().into()).expect("a body");
+        let body = Body::alone(protocol, json).expect("a body");
         let all = {
             let opening = count_opening(protocol, &body, None);
             messages(protocol, &body, opening, first..body.len() - opening)
@@ -157,7 +174,7 @@ mod tests {
             all.iter().map(|(origin, role)| (origin.element, *role)).collect::<Vec<_>>(),
             [(0, Role::User), (1, Role::System)]
         );
-        let body = Body::read(Protocol::OpenaiChat, json.as_bytes().into()).expect("a body");
+        let body = Body::alone(Protocol::OpenaiChat, json).expect("a body");
         let fixed = fixed(Protocol::OpenaiChat, &body, 1);
         assert_eq!(
             (fixed.system.as_slice(), fixed.max_tokens),
@@ -167,9 +184,9 @@ mod tests {
 
     #[test]
     fn an_element_nobody_can_read_is_named() {
-        let body = Body::read(
+        let body = Body::alone(
             Protocol::Anthropic,
-            br#"{"messages":[{"role":"user","content":"a"},{"role":"martian","content":"b"}]}"#[..].into(),
+            r#"{"messages":[{"role":"user","content":"a"},{"role":"martian","content":"b"}]}"#,
         );
         let error =
             messages(Protocol::Anthropic, &body.expect("a body"), 0, 0..2).expect_err("nobody has that role");

@@ -68,7 +68,7 @@ const CODE_DIGITS_MAX: usize = 3;
 /// What events of a session say that no figure does.
 pub(crate) fn of_events(events: &[Event]) -> Vec<Remark> {
     let told = events.iter().filter_map(|event| match event {
-        Event::Failed { why, .. } => Some(Remark::with_sizes(format!("not compacted: {why}"))),
+        Event::Failed { why, .. } => Some(failed(why)),
         Event::Stopped { why } => Some(Remark::with_sizes(format!("{STOPPED}: {why}"))),
         Event::Held { why } => Some(Remark::with_sizes(format!("held: {why}"))),
         Event::Due { tokens, limit, why } => Some(Remark {
@@ -79,6 +79,7 @@ pub(crate) fn of_events(events: &[Event]) -> Vec<Remark> {
         Event::Learned { window } => Some(Remark::exact(format!("the provider's window is {window}"))),
         Event::Triggered { .. }
         | Event::Completed { .. }
+        | Event::Observed { .. }
         | Event::Noop { .. }
         | Event::Pruned { .. }
         | Event::Trimmed { .. }
@@ -92,6 +93,19 @@ pub(crate) fn of_events(events: &[Event]) -> Vec<Remark> {
     });
     told.collect()
 }
+
+/// A compaction that was not made. Every figure of what cannot fit is a size, however small.
+fn failed(why: &str) -> Remark {
+    let text = format!("not compacted: {why}");
+    if why.starts_with(CANNOT_FIT) {
+        let gist = text.chars().filter(|letter| !letter.is_ascii_digit() && *letter != ',').collect();
+        return Remark { gist, text };
+    }
+    Remark::with_sizes(text)
+}
+
+/// How it is said that what cannot be reduced does not fit.
+const CANNOT_FIT: &str = "cannot fit ";
 
 /// What a reply that succeeded tells of the provider's window, where that is not what was believed. It has no figure that
 /// changes from one request to the next, so that it is said once.

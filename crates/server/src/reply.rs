@@ -1,8 +1,9 @@
 //! A provider's reply: looked at before the client sees any of it, then passed on byte for byte while a
 //! copy is read.
 
-use crate::fault::{Fault, told};
 use crate::headers;
+use crate::resend::Resend;
+use crate::response_headers::DoneHeaders;
 use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 /// A reply of which the client has seen nothing yet.
 pub(crate) struct Reply {
@@ -48,6 +49,8 @@ pub(crate) struct Sender {
     pub(crate) fits_whole: bool,
     /// Whether its policy has a request changed after a refusal.
     pub(crate) may_recover: bool,
+    /// What its reply's headers say was done to it.
+    pub(crate) done: DoneHeaders,
 }
 
 /// Someone who is told what a reply came to.
@@ -74,28 +77,15 @@ pub(crate) enum FirstLook {
     Refused(Reply, Resend),
 }
 
-/// What to do about a refusal before the request is sent once more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Resend {
-    /// The prompt is too long; this is how the provider says so.
-    Compact(OverflowFigures),
-    /// Prompt and answer together are too long: less of an answer is asked for, or the prompt made shorter.
-    AskForLess(OverflowFigures),
-    /// Its body has too many bytes, or pictures that the provider does not take; what one may take, where it says so.
-    Shed(Option<u64>),
-    /// Thinking is bound to other words than those it stands behind.
-    LeaveThinkingOut,
-    /// The provider cannot read what it sealed.
-    LeaveSealedOut,
-    /// Calls and results do not go together.
-    SendAsItCame,
-}
-
 /// Errors are short; a longer one is passed on and not looked at.
 const ERROR_BYTES_MAX: usize = 1 << 20;
 
 /// As providers count; some mean a little more.
 const MEGABYTE: u64 = 1_000_000;
+
+/// The words of an error come with its status. On a busy machine that takes a while, and an error that is not looked at is not mended;
+/// one that takes longer is passed on as it comes.
+const ERROR_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// A provider that refuses inside a stream does so right behind its opening; however many pings come, the client
 /// does not wait for longer.
@@ -103,35 +93,29 @@ const OPENING_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Looks at a reply: at all of an error, and at how a stream opens. What we know of the
 /// request helps to tell what an error without words means.
-pub(crate) async fn open(
-    protocol: Protocol,
-    response: reqwest::Response,
-    known: &RequestFacts,
-) -> Result<FirstLook, Fault> {
-    let upstream = response.url().origin().ascii_serialization();
+pub(crate) async fn open(protocol: Protocol, response: reqwest::Response, known: &RequestFacts) -> FirstLook {
     let (status, headers) = (response.status(), headers::passed_on(response.headers()));
     let mut reply =
         Reply { status, headers, held: HeldBytes::default(), rest: response.bytes_stream().boxed() };
-    let failed = |error: reqwest::Error| Fault::Unreachable { upstream, why: told(&error.without_url()) };
     let error = if !status.is_success() {
-        let body = reply.hold_all().await.map_err(failed)?;
+        let body = reply.hold_error().await;
         body.map(|body| (ErrorPlace::Status(status.as_u16()), body))
     } else if headers::is_stream(&reply.headers) {
-        let Opening { error, ended } = reply.hold_opening(protocol).await.map_err(failed)?;
+        let Opening { error, ended } = reply.hold_opening(protocol).await;
         if let Some(full) = ended.and_then(|ended| window_of_nothing(protocol, &ended)) {
-            return Ok(FirstLook::Refused(reply, Resend::Compact(full)));
+            return FirstLook::Refused(reply, Resend::Compact(full));
         }
         error.map(|error| (ErrorPlace::InStream, error))
     } else {
         if let Some(full) = reply.hold_reply(protocol).await {
-            return Ok(FirstLook::Refused(reply, Resend::Compact(full)));
+            return FirstLook::Refused(reply, Resend::Compact(full));
         }
         None
     };
-    let Some((seen, body)) = error else { return Ok(FirstLook::Reply(reply)) };
+    let Some((seen, body)) = error else { return FirstLook::Reply(reply) };
     let verdict = classify(seen, &body, known);
     if verdict.needs_compaction(known) {
-        return Ok(FirstLook::Refused(reply, Resend::Compact(verdict.numbers)));
+        return FirstLook::Refused(reply, Resend::Compact(verdict.numbers));
     }
     let remedy = match verdict.class {
         OverflowClass::OutputReserve => Resend::AskForLess(verdict.numbers),
@@ -147,9 +131,9 @@ pub(crate) async fn open(
         | OverflowClass::SoftStop
         | OverflowClass::SilentTruncation
         | OverflowClass::Suspect
-        | OverflowClass::Other => return Ok(FirstLook::Reply(reply)),
+        | OverflowClass::Other => return FirstLook::Reply(reply),
     };
-    Ok(FirstLook::Refused(reply, remedy))
+    FirstLook::Refused(reply, remedy)
 }
 
 /// How a stream opens.
@@ -161,10 +145,10 @@ struct Opening {
     ended: Option<ModelReply>,
 }
 
-/// The window, where it was full before the model could say a word: OpenAI Responses has no other way to say so than that
-/// the reply reached the limit on its output.
+/// The window, where it was full before the model could say a word: OpenAI's protocols have no other way to say so than that
+/// the reply reached the limit on its output. Reasoning that nobody sees is output too.
 fn window_of_nothing(protocol: Protocol, reply: &ModelReply) -> Option<OverflowFigures> {
-    let is_full = protocol == Protocol::OpenaiResponses
+    let is_full = protocol != Protocol::Anthropic
         && reply.stop == Some(StopReason::Length)
         && reply.message.blocks.is_empty();
     let usage = reply.usage.filter(|taken| is_full && taken.usage.output == 0)?.usage;
@@ -175,17 +159,38 @@ impl Reply {
     /// Reads a reply that comes in one piece, of a protocol that may say in it that the window is full; that window.
     async fn hold_reply(&mut self, protocol: Protocol) -> Option<OverflowFigures> {
         match protocol {
-            Protocol::Anthropic | Protocol::OpenaiChat => return None,
-            Protocol::OpenaiResponses => {}
+            Protocol::Anthropic => return None,
+            Protocol::OpenaiChat | Protocol::OpenaiResponses => {}
         }
         match self.hold_all().await {
             Ok(body) => window_of_nothing(protocol, &reply(protocol, &body?)),
-            // The client is to see where it broke off.
             Err(error) => {
-                self.rest = stream::iter([Err(error)]).boxed();
+                self.break_off(error);
                 None
             }
         }
+    }
+
+    /// Reads the body of an error; none where it is too long to be looked at, or does not come whole in time. What came is passed on.
+    async fn hold_error(&mut self) -> Option<Vec<u8>> {
+        match timeout(ERROR_TIME_MAX, self.hold_all()).await {
+            Ok(Ok(body)) => body,
+            Ok(Err(error)) => {
+                self.break_off(error);
+                None
+            }
+            Err(_) => None,
+        }
+    }
+
+    /// Has the client see where a reply broke off.
+    fn break_off(&mut self, error: reqwest::Error) {
+        // What came before it is on its way to the client first: a connection that fails at once is closed with nothing said.
+        let broken = async move {
+            tokio::task::yield_now().await;
+            Err(error)
+        };
+        self.rest = stream::once(broken).boxed();
     }
 
     /// Reads a whole body; none where it is too long to be an error.
@@ -200,11 +205,17 @@ impl Reply {
     }
 
     /// Reads a stream until the model has begun to say something.
-    async fn hold_opening(&mut self, protocol: Protocol) -> Result<Opening, reqwest::Error> {
+    async fn hold_opening(&mut self, protocol: Protocol) -> Opening {
         let mut assembler = Assembler::new(protocol);
         let mut deadline = None;
         while let Some(chunk) = self.next_before(deadline).await {
-            let chunk = chunk?;
+            let chunk = match chunk {
+                Ok(chunk) => chunk,
+                Err(error) => {
+                    self.break_off(error);
+                    return Opening::default();
+                }
+            };
             assembler.push(&chunk);
             self.held.push(chunk);
             deadline = deadline.or_else(|| Some(Instant::now() + OPENING_TIME_MAX));
@@ -215,7 +226,7 @@ impl Reply {
         }
         let error = assembler.error().map(|error| error.as_bytes().to_vec());
         let is_over = assembler.is_done() && !assembler.has_output() && error.is_none();
-        Ok(Opening { error, ended: is_over.then(|| assembler.finish()) })
+        Opening { error, ended: is_over.then(|| assembler.finish()) }
     }
 
     /// The next bytes; none at the end, or where they take longer than we may keep the client waiting.
@@ -231,7 +242,7 @@ impl Reply {
         if !self.status.is_success() {
             from.fail();
         }
-        let Sender { listener, known, fits_whole: _, may_recover: _ } = from;
+        let Sender { listener, known, fits_whole: _, may_recover: _, done } = from;
         let listener = listener.filter(|_| self.status.is_success()).map(|told| {
             let heard = if headers::is_stream(&self.headers) {
                 HeardReply::Events(Box::new(Assembler::new(protocol)))
@@ -244,6 +255,7 @@ impl Reply {
         let body = Body::from_stream(Tee { bytes: held.chain(self.rest).boxed(), listener, ending: None });
         let mut response = Response::new(body);
         (*response.status_mut(), *response.headers_mut()) = (self.status, self.headers);
+        done.write(response.headers_mut());
         response
     }
 }
@@ -356,27 +368,4 @@ impl Listener {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{HeldBytes, Reply};
-    use axum::http::{HeaderMap, StatusCode};
-    use bytes::Bytes;
-    use epitome_wire::Protocol;
-    use futures_util::stream::{self, StreamExt};
-    use std::time::Duration;
-    use tokio::time::Instant;
-
-    #[tokio::test(start_paused = true)]
-    async fn pings_without_end_do_not_keep_the_client_waiting() {
-        let pings = stream::unfold((), |()| async {
-            tokio::time::sleep(Duration::from_millis(400)).await;
-            Some((Ok(Bytes::from_static(b": ping\n\n")), ()))
-        });
-        let rest = pings.take(100).boxed();
-        let mut reply =
-            Reply { status: StatusCode::OK, headers: HeaderMap::new(), held: HeldBytes::default(), rest };
-        let begun = Instant::now();
-        let opening = reply.hold_opening(Protocol::OpenaiChat).await.expect("pings do not fail");
-        let waited = begun.elapsed();
-        assert_eq!((opening.error, reply.held.pieces.len(), waited.as_millis()), (None, 3, 1_400));
-    }
-}
+mod tests;

@@ -1,12 +1,15 @@
 //! A request of a conversation, read: its protocol, whose it is, and the chain of hashes by which it is found again.
 
 use crate::body::{Body, BodyError};
+use crate::chain::ChainKey;
 use crate::headers;
 use crate::reading;
 use crate::reply::Sender;
 use crate::routes::Route;
+use crate::seen_lists::ElementLink;
 use crate::server_state::ServerState;
 use crate::settings::Upstream;
+use crate::surroundings::Surroundings;
 use crate::walk::PreparedRequest;
 use axum::http::HeaderMap;
 use epitome_engine::store::{ChainHash, TenantId};
@@ -14,6 +17,9 @@ use epitome_wire::Protocol;
 use epitome_wire::overflow::Endpoint;
 use std::ops::Range;
 use std::sync::Arc;
+
+/// How features of Anthropic's API begin that come with another window: what is learned with one says nothing of requests without.
+const WINDOW_BETA: &str = "context-1m";
 
 /// A request whose conversation can be told.
 pub(crate) struct Request {
@@ -25,6 +31,8 @@ pub(crate) struct Request {
     pub(crate) opening: usize,
     /// The summary in it that its provider has made and sealed, with what must stay behind that.
     pub(crate) sealed: Option<Range<usize>>,
+    /// What stands around its messages.
+    pub(crate) around: Arc<Surroundings>,
     pub(crate) tenant: TenantId,
     /// Of each element behind the opening.
     pub(crate) hashes: Vec<ChainHash>,
@@ -33,33 +41,42 @@ pub(crate) struct Request {
     pub(crate) agent: Option<String>,
 }
 
-impl Request {
-    /// The request of a body; none where it says nothing.
-    pub(crate) fn new(
-        state: &ServerState,
-        route: &Route<'_>,
-        headers: &HeaderMap,
-        body: Body,
-    ) -> Result<Self, BodyError> {
-        let (key, protocol) = (&state.key, route.protocol);
-        let upstream = route.upstream_for(&state.settings.upstreams, body.model()).clone();
-        let (credentials, beta) = (headers::credentials(headers), headers::beta(headers));
-        let agent = headers::agent(headers);
+/// What a body says of itself, whoever sends it.
+pub(crate) struct ReadBody {
+    pub(crate) body: Body,
+    pub(crate) opening: usize,
+    sealed: Option<Range<usize>>,
+    around: Arc<Surroundings>,
+    pub(crate) hashes: Vec<ChainHash>,
+}
+
+impl ReadBody {
+    /// What a body says; nothing where it says nothing. Its list is remembered.
+    pub(crate) fn new(state: &ServerState, protocol: Protocol, mut body: Body) -> Result<Self, BodyError> {
         let sealed = reading::sealed(protocol, &body);
         let opening = reading::count_opening(protocol, &body, sealed.as_ref());
-        let tenant = key.tenant(credentials.iter().map(|(_, value)| value.as_bytes()));
-        // Two histories behind two sealed summaries are two, though they say the same.
-        let seed = sealed.clone().into_iter().flatten();
-        let mut hash = seed.fold(key.seed(protocol), |hash, at| key.next(hash, body.element(at)));
-        let mut hashes = Vec::with_capacity(body.len() - opening);
-        for at in opening..body.len() {
-            hash = key.next(hash, body.element(at));
-            hashes.push(hash);
-        }
+        let hashes = chain(&state.key, protocol, &body, opening, sealed.clone());
         if hashes.is_empty() {
             return Err(BodyError::Silent);
         }
-        Ok(Self { protocol, upstream, body, opening, sealed, tenant, hashes, credentials, beta, agent })
+        if sealed.is_none() {
+            let opening = std::iter::repeat_n(ElementLink::Opening, opening);
+            body.remember_list(&state.lists, opening.chain(hashes.iter().copied().map(ElementLink::Hash)));
+        }
+        let around = state.surroundings.of(&state.key, protocol, &body, opening);
+        Ok(Self { body, opening, sealed, around, hashes })
+    }
+}
+
+impl Request {
+    /// The request of a body.
+    pub(crate) fn new(state: &ServerState, route: &Route<'_>, headers: &HeaderMap, read: ReadBody) -> Self {
+        let ReadBody { body, opening, sealed, around, hashes } = read;
+        let upstream = route.upstream_for(&state.settings.upstreams, body.model()).clone();
+        let (credentials, beta) = (headers::credentials(headers), headers::beta(headers));
+        let (agent, protocol) = (headers::agent(headers), route.protocol);
+        let tenant = state.key.tenant(credentials.iter().map(|(_, value)| value.as_bytes()));
+        Self { protocol, upstream, body, opening, sealed, around, tenant, hashes, credentials, beta, agent }
     }
 
     /// Its bytes as they came.
@@ -67,9 +84,36 @@ impl Request {
         PreparedRequest { body: self.body.bytes().clone(), beta: None, from, session: None }
     }
 
-    /// Where a model of it is, and as what things are learned of it.
+    /// Where a model of it is, and as what things are learned of it. With a beta for a longer window a model is another: what was
+    /// learned of one says nothing of the other.
     pub(crate) fn endpoint(&self, model: &str) -> Endpoint {
         let base_url = self.upstream.to_string();
-        Endpoint { provider: self.protocol.name().into(), base_url: base_url.into(), model: model.into() }
+        let betas = self.beta.as_deref().unwrap_or_default().split(',').map(str::trim);
+        let beta = betas.into_iter().find(|beta| beta.starts_with(WINDOW_BETA)).unwrap_or_default();
+        Endpoint::new(self.protocol.name(), &base_url, model).with_beta(beta)
     }
+}
+
+/// The hash of each element behind the opening; those that are known are not hashed again.
+fn chain(
+    key: &ChainKey,
+    protocol: Protocol,
+    body: &Body,
+    opening: usize,
+    sealed: Option<Range<usize>>,
+) -> Vec<ChainHash> {
+    let is_plain = sealed.is_none();
+    // Two histories behind two sealed summaries are two, though they say the same.
+    let seed = sealed.into_iter().flatten();
+    let mut hash = seed.fold(key.seed(protocol), |hash, at| key.next(hash, body.element(at)));
+    let next = |at: usize| {
+        hash = match body.link(at) {
+            ElementLink::Hash(known) if is_plain => known,
+            ElementLink::Hash(_) | ElementLink::Opening | ElementLink::Unread => {
+                key.next(hash, body.element(at))
+            }
+        };
+        hash
+    };
+    (opening..body.len()).map(next).collect()
 }

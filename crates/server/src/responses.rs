@@ -134,7 +134,8 @@ pub(crate) async fn complete(state: &ServerState, tenant: TenantId, body: Body) 
         }
         None => body,
     };
-    for at in 0..body.len() {
+    let references: Vec<usize> = (0..body.len()).filter(|at| body.is_reference(*at)).collect();
+    for at in references {
         let named = element::reference(body.element(at)).map(|id| state.key.name(tenant, &id));
         if let Some(item) = named.and_then(|name| state.responses.item(&name)) {
             body.set_meaning(at, item);

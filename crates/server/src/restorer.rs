@@ -123,8 +123,8 @@ mod tests {
             call("3", "xlsx"),
             result("3", "how to sum a column"),
         ];
-        let body = Body::read(Protocol::Anthropic, json!({"messages": messages}).to_string().into())
-            .expect("a body");
+        let body =
+            Body::alone(Protocol::Anthropic, &json!({"messages": messages}).to_string()).expect("a body");
         let tool = |name: &str| std::sync::Arc::from(json!({"name": name}).to_string());
         let tools = [tool("mcp__github__search"), tool("Read"), tool("mcp__github__open")];
         let restorer = RequestRestorer::of(Protocol::Anthropic, &body, &tools);

@@ -1,16 +1,17 @@
 //! What is done at each path. Handlers decode, make one call, and encode; which path of a provider goes where is `routes`'.
 
-use crate::body::{Body as RequestBody, BodyError};
+use crate::body::{Body as RequestBody, BodyError, BodyText};
+use crate::early_stream::{LongWait, respond};
 use crate::fault::Fault;
 use crate::notice::NoticeKind;
 use crate::outward::{PassedBody, Path};
 use crate::reply::{FirstLook, open};
-use crate::request::Request;
+use crate::request::{ReadBody, Request};
 use crate::routes::{self, Route, Treatment};
 use crate::server_state::ServerState;
 use crate::storing::Storing;
 use crate::walk::{PreparedRequest, mend, prepare};
-use crate::{api, counting, credentials, guard, headers, metrics, responses};
+use crate::{api, blocking, counting, credentials, endpoints_api, guard, headers, metrics, responses};
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
@@ -22,6 +23,8 @@ use axum::{Json, Router, middleware};
 use bytes::Bytes;
 use epitome_engine::store::TenantId;
 use epitome_wire::Protocol;
+use futures_util::StreamExt as _;
+use futures_util::future::FutureExt;
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
@@ -43,6 +46,7 @@ pub(crate) fn router(state: Arc<ServerState>) -> Router {
         .route("/readyz", get(ready))
         .route("/metrics", get(show_metrics))
         .merge(api::router())
+        .merge(endpoints_api::router())
         .route("/api/v1", any(unknown))
         .route("/api/v1/{*rest}", any(unknown))
         .route("/anthropic/v1/messages", anthropic.clone())
@@ -116,21 +120,27 @@ async fn converse_by(state: &Arc<ServerState>, route: &Route<'_>, parts: &Parts,
         state.tell_passed_on(tenant(state, &parts.headers), why.to_owned());
         return pass_by(state, route, parts, body).await;
     }
-    let bytes = match to_bytes(body, BODY_BYTES_MAX).await {
+    let bytes = match collect(body, headers::length(&parts.headers)).await {
         Ok(bytes) => bytes,
-        Err(error) => return unread(&error).response(protocol),
+        Err(fault) => return fault.response(protocol),
     };
-    let request = match read(state, route, &parts.headers, bytes.clone()).await {
+    let request = match read(state, route, &parts.headers, bytes).await {
         Ok(request) => Arc::new(request),
-        Err(error) => {
-            state.tell_passed_on(tenant(state, &parts.headers), error.to_string());
+        Err(Unread { bytes, why }) => {
+            state.tell_passed_on(tenant(state, &parts.headers), why.to_string());
             return pass_by(state, route, parts, bytes.into()).await;
         }
     };
     if let Err(fault) = credentials::check(&parts.headers, &request.upstream) {
         return refuse(state, parts, protocol, &fault);
     }
-    answer(state, parts, route, request).await.unwrap_or_else(|fault| fault.response(protocol))
+    let is_streamed = request.body.field("stream") == Some("true");
+    let (state, call) = (state.clone(), ForwardedCall::new(route, parts));
+    respond(protocol, is_streamed, |wait| {
+        let answered = async move { answer(&state, &call, &request, wait).await };
+        answered.map(move |answer| answer.unwrap_or_else(|fault| fault.response(protocol))).boxed()
+    })
+    .await
 }
 
 /// Where a request goes, unless it goes nowhere: by its path, or because it has been here; then the protocol in which that is said.
@@ -155,19 +165,73 @@ fn refuse(state: &ServerState, parts: &Parts, protocol: Protocol, fault: &Fault)
     fault.response(protocol)
 }
 
+/// A body whose request cannot be told, as it came.
+struct Unread {
+    bytes: Bytes,
+    why: BodyError,
+}
+
+/// Shorter bodies are read where they came in: to have another thread do it takes as long as that.
+const INLINE_BYTES_MAX: usize = 64 << 10;
+
 /// The request in a body, with what its client left unsaid because the provider has it.
 async fn read(
-    state: &ServerState,
+    state: &Arc<ServerState>,
     route: &Route<'_>,
     headers: &HeaderMap,
-    bytes: Bytes,
-) -> Result<Request, BodyError> {
-    let body = RequestBody::read(route.protocol, bytes)?.or_model(route.model);
-    let body = match route.protocol {
-        Protocol::Anthropic | Protocol::OpenaiChat => body,
-        Protocol::OpenaiResponses => responses::complete(state, tenant(state, headers), body).await?,
+    bytes: Vec<u8>,
+) -> Result<Request, Unread> {
+    let is_long = bytes.len() > INLINE_BYTES_MAX;
+    let work = {
+        let (state, tenant) = (state.clone(), tenant(state, headers));
+        let (protocol, model) = (route.protocol, route.model.map(str::to_owned));
+        async move || read_body(&state, protocol, tenant, model.as_deref(), bytes).await
     };
-    Request::new(state, route, headers, body)
+    let read = if is_long {
+        blocking::run(work).await.expect("no bytes make a reader panic, here or on a thread of their own")
+    } else {
+        work().await
+    };
+    read.map(|read| Request::new(state, route, headers, read))
+}
+
+/// What a body of a tenant says; its path may name the model where it does not.
+async fn read_body(
+    state: &ServerState,
+    protocol: Protocol,
+    tenant: TenantId,
+    model: Option<&str>,
+    bytes: Vec<u8>,
+) -> Result<ReadBody, Unread> {
+    let text = BodyText::new(bytes).map_err(|bytes| Unread { bytes, why: BodyError::NotText })?;
+    let read = async {
+        let recall = |list: &str| state.lists.recall(&state.key, tenant, protocol, list.as_bytes());
+        let body = RequestBody::read(protocol, text.clone(), recall)?.or_model(model);
+        let body = match protocol {
+            Protocol::Anthropic | Protocol::OpenaiChat => body,
+            Protocol::OpenaiResponses => responses::complete(state, tenant, body).await?,
+        };
+        ReadBody::new(state, protocol, body)
+    };
+    read.await.map_err(|why| Unread { bytes: text.bytes(), why })
+}
+
+/// So much room is made for a body on the word of its headers.
+const ROOM_BYTES_MAX: usize = 8 << 20;
+
+/// All bytes of a body that says how long it is, or does not.
+async fn collect(body: Body, length: Option<usize>) -> Result<Vec<u8>, Fault> {
+    // What has to grow is copied, and takes up to twice its room.
+    let mut bytes = Vec::with_capacity(length.unwrap_or_default().min(ROOM_BYTES_MAX));
+    let mut pieces = body.into_data_stream();
+    while let Some(piece) = pieces.next().await {
+        let piece = piece.map_err(|_| Fault::BrokenOff)?;
+        if bytes.len() + piece.len() > BODY_BYTES_MAX {
+            return Err(Fault::TooLarge { bytes_max: BODY_BYTES_MAX });
+        }
+        bytes.extend_from_slice(&piece);
+    }
+    Ok(bytes)
 }
 
 /// A question how long a request is: answered for what would be sent of it.
@@ -175,12 +239,13 @@ async fn count_by(state: &Arc<ServerState>, route: &Route<'_>, parts: &Parts, bo
     if headers::why_not_ours(&parts.headers).is_some() {
         return pass_by(state, route, parts, body).await;
     }
-    let bytes = match to_bytes(body, BODY_BYTES_MAX).await {
+    let bytes = match collect(body, headers::length(&parts.headers)).await {
         Ok(bytes) => bytes,
-        Err(error) => return unread(&error).response(route.protocol),
+        Err(fault) => return fault.response(route.protocol),
     };
-    let Ok(request) = read(state, route, &parts.headers, bytes.clone()).await else {
-        return pass_by(state, route, parts, bytes.into()).await;
+    let request = match read(state, route, &parts.headers, bytes).await {
+        Ok(request) => request,
+        Err(Unread { bytes, .. }) => return pass_by(state, route, parts, bytes.into()).await,
     };
     if let Err(fault) = credentials::check(&parts.headers, &request.upstream) {
         return refuse(state, parts, route.protocol, &fault);
@@ -199,42 +264,56 @@ fn tenant(state: &ServerState, headers: &HeaderMap) -> TenantId {
 /// Sends a request that was made to fit; once more, where the provider refuses it for something that can be mended.
 async fn answer(
     state: &Arc<ServerState>,
-    parts: &Parts,
-    route: &Route<'_>,
-    request: Arc<Request>,
+    call: &ForwardedCall,
+    request: &Arc<Request>,
+    mut wait: LongWait,
 ) -> Result<Response, Fault> {
-    let protocol = route.protocol;
-    let first = prepare(state, &request).await;
-    let (refused, remedy) = match send(state, parts, route, &request, &first).await? {
+    let protocol = call.protocol;
+    let first = wait.watch(prepare(state, request)).await;
+    let (refused, remedy) = match send(state, call, request, &first).await? {
         FirstLook::Reply(reply) => return Ok(reply.relay(protocol, first.from)),
         FirstLook::Refused(refused, remedy) => (refused, remedy),
     };
-    let Some(second) = mend(state, &request, remedy, &first).await else {
+    let Some(second) = wait.watch(mend(state, request, remedy, &first)).await else {
         return Ok(refused.relay(protocol, first.from));
     };
     // A second refusal is the client's to see, as the provider wrote it.
-    let reply = match send(state, parts, route, &request, &second).await? {
+    let reply = match send(state, call, request, &second).await? {
         FirstLook::Reply(reply) | FirstLook::Refused(reply, _) => reply,
     };
     Ok(reply.relay(protocol, second.from))
 }
 
+/// How a conversation's request goes on, apart from its body: it may outlast the handler, where its stream is opened early.
+struct ForwardedCall {
+    protocol: Protocol,
+    path: String,
+    query: Option<String>,
+    headers: HeaderMap,
+}
+
+impl ForwardedCall {
+    fn new(route: &Route<'_>, parts: &Parts) -> Self {
+        let query = parts.uri.query().map(str::to_owned);
+        Self { protocol: route.protocol, path: route.path.to_string(), query, headers: parts.headers.clone() }
+    }
+}
+
 async fn send(
     state: &Arc<ServerState>,
-    parts: &Parts,
-    route: &Route<'_>,
+    call: &ForwardedCall,
     request: &Request,
     prepared: &PreparedRequest,
 ) -> Result<FirstLook, Fault> {
-    let path =
-        Path { path: &route.path, query: parts.uri.query(), headers: &parts.headers, beta: prepared.beta };
+    let ForwardedCall { protocol, path, query, headers } = call;
+    let path = Path { path, query: query.as_deref(), headers, beta: prepared.beta };
     let upstream = &request.upstream;
     let storing = Storing::begin(state, prepared.session);
     let sent = state.outward.send(upstream, &path, prepared.body.clone()).await;
     storing.end(state).await;
     state.note_reach(upstream, sent.as_ref().err());
     let opened = match sent {
-        Ok(response) => open(route.protocol, response, &prepared.from.known).await,
+        Ok(response) => Ok(open(*protocol, response, &prepared.from.known).await),
         Err(fault) => Err(fault),
     };
     opened.inspect_err(|_| prepared.from.fail())

@@ -8,6 +8,27 @@ use std::sync::Arc;
 
 /// What the model is to see, slot by slot; none where that is all of it, as the client sent it.
 pub(crate) fn view_slots(session: &Session, book: &Book) -> Result<Option<Vec<ViewSlot>>, EngineError> {
+    let show = |id: EntryId, form: Form| {
+        let message = session.archive().message(id)?;
+        Ok(form.apply(id, &message, &**session.assembly().measure()))
+    };
+    view_slots_by(session, book, &show)
+}
+
+/// The same without what is left of messages that are cut: these are blank.
+pub(crate) fn outline_slots(session: &Session, book: &Book) -> Result<Option<Vec<ViewSlot>>, EngineError> {
+    let blank = Arc::new(Message::text(Role::User, Author::Harness, ""));
+    view_slots_by(session, book, &|_, _| Ok(blank.clone()))
+}
+
+/// How a message is shown in a form other than its own.
+type Show<'s> = dyn Fn(EntryId, Form) -> Result<Arc<Message>, EngineError> + 's;
+
+fn view_slots_by(
+    session: &Session,
+    book: &Book,
+    show: &Show<'_>,
+) -> Result<Option<Vec<ViewSlot>>, EngineError> {
     let slots = session.context().slots();
     let is_whole = |slot: &Slot| matches!(slot, Slot::Message { form, .. } if *form == Form::WHOLE);
     let is_all = slots.len() == session.history().len() && slots.iter().all(is_whole);
@@ -16,7 +37,7 @@ pub(crate) fn view_slots(session: &Session, book: &Book) -> Result<Option<Vec<Vi
     }
     let spared = spared(session).filter(|_| !book.sealed.is_bound);
     let shown: Result<Vec<Option<ViewSlot>>, EngineError> =
-        slots.iter().map(|slot| view_slot(session, book, spared, slot)).collect();
+        slots.iter().map(|slot| view_slot(session, book, spared, slot, show)).collect();
     Ok(Some(shown?.into_iter().flatten().collect()))
 }
 
@@ -25,6 +46,7 @@ fn view_slot(
     book: &Book,
     spared: Option<EntryId>,
     slot: &Slot,
+    show: &Show<'_>,
 ) -> Result<Option<ViewSlot>, EngineError> {
     let (id, form) = match slot {
         Slot::Summary { id } => return Ok(summary(session, *id).map(ViewSlot::Summary)),
@@ -37,9 +59,7 @@ fn view_slot(
     if form == Form::WHOLE {
         return Ok(Some(ViewSlot::Message(origin, None)));
     }
-    let message = session.archive().message(id)?;
-    let shown = form.apply(id, &message, &**session.assembly().measure());
-    Ok(Some(ViewSlot::Message(origin, Some(shown))))
+    Ok(Some(ViewSlot::Message(origin, Some(show(id, form)?))))
 }
 
 fn summary(session: &Session, id: EntryId) -> Option<Arc<Message>> {

@@ -7,22 +7,30 @@ use crate::hand_over;
 use crate::idle;
 use crate::learned;
 use crate::outward::Outward;
+use crate::reply_storing;
 use crate::responses::{self, SeenResponses};
 use crate::router::router;
+use crate::seen_lists::SeenLists;
 use crate::server_state::ServerState;
 use crate::settings::{ServerSettings, ServerSettingsError, ServerStore, check_loopback};
+use crate::surroundings::SeenSurroundings;
 use crate::totals::{ServerTotals, TrafficCounter};
 use axum::Router;
 use axum::serve::ListenerExt;
 use epitome_engine::store::{MemoryStore, Store};
 use epitome_engine::{Engine, TokioRuntime};
-use std::future::Future;
+use futures_util::future::{Either, select};
+use std::future::{Future, IntoFuture};
 use std::io;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::time::timeout;
 
 /// A server that has its address and serves nobody yet.
 pub struct Server {
@@ -62,7 +70,7 @@ impl Server {
         let failed = |source| ServeError::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let outward = Outward::new().map_err(ServeError::Outward)?;
+        let outward = Outward::new(settings.silence_max).map_err(ServeError::Outward)?;
         let state = Arc::new(ServerState::new(settings, address, outward));
         learned::load(&state).await;
         responses::load(&state).await;
@@ -75,33 +83,66 @@ impl Server {
         self.address
     }
 
-    /// Serves until `stop` ends; requests under way are finished. What all of them came to.
+    /// Serves until `stop` ends; requests under way are finished, within [`LEAVING_TIME_MAX`]. What all of them came to.
     pub async fn run(
         self,
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> Result<ServerTotals, ServeError> {
+        let stop = async {
+            stop.await;
+            std::future::pending()
+        };
+        self.run_until(stop).await
+    }
+
+    /// The same where `stop` comes to a second word: when that ends too, requests under way are no longer waited for.
+    pub async fn run_until<S: Future<Output = ()> + Send + 'static>(
+        self,
+        stop: impl Future<Output = S> + Send + 'static,
+    ) -> Result<ServerTotals, ServeError> {
         // Small events must not wait for the acknowledgement of the ones before. A socket that refuses is slower, no more.
         let listener = self.listener.tap_io(|socket| drop(socket.set_nodelay(true)));
-        let serving = axum::serve(listener, self.router).with_graceful_shutdown(stop);
+        let (leaving, left) = oneshot::channel();
+        let stop = async move { drop(leaving.send(stop.await)) };
+        let serving = axum::serve(listener, self.router).with_graceful_shutdown(stop).into_future();
         let watching = tokio::spawn(idle::watch(self.state.clone()));
         let giving = tokio::spawn(hand_over::watch(self.state.clone()));
-        let served = serving.await;
+        let served = match select(pin!(serving), pin!(hurry(left))).await {
+            Either::Left((served, _)) => served,
+            Either::Right(_) => Ok(()),
+        };
         watching.abort();
         giving.abort();
+        // Compactions that still wait for a model are let go: what they are about the client sends again.
+        self.state.ending.send_replace(true);
         self.state.leave().await;
         served.map_err(ServeError::Broken)?;
         Ok(self.state.counter.totals())
     }
 }
 
+/// So long requests under way are waited for once the server is told to stop: those who run it wait as long before they kill it.
+pub const LEAVING_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// Ends when requests under way are waited for no longer.
+async fn hurry<S: Future<Output = ()>>(left: oneshot::Receiver<S>) {
+    // It is told to stop, or nobody can do so any more.
+    let Ok(again) = left.await else { return std::future::pending().await };
+    drop(timeout(LEAVING_TIME_MAX, again).await);
+}
+
 impl ServerState {
     /// A state in which nothing was said yet.
     pub(crate) fn new(settings: ServerSettings, address: SocketAddr, outward: Outward) -> Self {
         let (store, key): (Arc<dyn Store>, ChainKey) = match &settings.store {
-            Some(ServerStore { store, key }) => (store.clone(), ChainKey::of_store(*key)),
+            Some(ServerStore { store, key, .. }) => (store.clone(), ChainKey::of_store(*key)),
             None => (Arc::new(MemoryStore::default()), ChainKey::new()),
         };
-        let engine = Engine::new(store).with_spawn(Arc::new(TokioRuntime::of(Handle::current())));
+        let key = if settings.is_observing { key.observing() } else { key };
+        let kept = settings.store.as_ref().map(|place| place.keep).unwrap_or_default();
+        let engine = Engine::new(store)
+            .with_kept_bodies(kept)
+            .with_spawn(Arc::new(TokioRuntime::of(Handle::current())));
         // What a request appends is stored while its provider is at work (`storing`).
         let engine = if settings.store.is_some() { engine.with_deferral() } else { engine };
         Self {
@@ -114,10 +155,14 @@ impl ServerState {
             outward,
             newcomers: tokio::sync::Mutex::default(),
             key,
+            lists: SeenLists::default(),
+            surroundings: SeenSurroundings::default(),
             told: Mutex::default(),
             outages: Mutex::default(),
             counter: TrafficCounter::default(),
             is_shared: AtomicBool::new(true),
+            reply_slots: Semaphore::new(reply_storing::SLOTS),
+            ending: watch::Sender::new(false),
         }
     }
 }

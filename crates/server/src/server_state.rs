@@ -9,8 +9,11 @@ use crate::learned;
 use crate::notice::{NoticeKind, OperatorNotice};
 use crate::outward::Outward;
 use crate::remarks;
+use crate::reply_storing;
 use crate::responses::SeenResponses;
+use crate::seen_lists::SeenLists;
 use crate::settings::{ServerSettings, Upstream};
+use crate::surroundings::SeenSurroundings;
 use crate::totals::TrafficCounter;
 use epitome_core::{Entry, EntryId, Outcome, Record};
 use epitome_engine::store::{SessionId, TenantId};
@@ -20,6 +23,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio::sync::{Semaphore, watch};
 
 /// What every request is served from.
 pub(crate) struct ServerState {
@@ -41,6 +45,10 @@ pub(crate) struct ServerState {
     pub(crate) newcomers: tokio::sync::Mutex<()>,
     /// The secret that hashes are keyed with.
     pub(crate) key: ChainKey,
+    /// The lists that requests brought lately.
+    pub(crate) lists: SeenLists,
+    /// What stood around them.
+    pub(crate) surroundings: SeenSurroundings,
     /// What was said of whose requests: it is said once, and they may come again and again.
     pub(crate) told: Mutex<HashSet<(TenantId, String)>>,
     /// Providers that did not answer when last asked: an outage is told once.
@@ -49,6 +57,10 @@ pub(crate) struct ServerState {
     pub(crate) counter: TrafficCounter,
     /// Whether other servers may be at work on the same store.
     pub(crate) is_shared: AtomicBool,
+    /// Held by whoever stores a reply that its client has not sent back yet.
+    pub(crate) reply_slots: Semaphore,
+    /// Whether the server ends with work under way: whatever waits for a model is let go.
+    pub(crate) ending: watch::Sender<bool>,
 }
 
 /// So much is remembered of what was said; beyond it that is forgotten, and said once more.
@@ -106,9 +118,10 @@ impl ServerState {
         told.into_iter().for_each(|kind| self.tell(kind));
     }
 
-    /// Keeps what was learned, and gives back the sessions it has worked on, so that another may at once.
-    pub(crate) async fn leave(&self) {
+    /// Keeps what was learned and what was said last, and gives back the sessions it has worked on, so that another may at once.
+    pub(crate) async fn leave(self: &Arc<Self>) {
         learned::save(self).await;
+        reply_storing::store_all(self).await;
         for session in self.books.each(|session, _| session) {
             self.engine.close(session).await;
         }

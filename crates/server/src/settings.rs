@@ -3,7 +3,7 @@
 use crate::notice::OperatorNotice;
 use crate::rules::Rules;
 use crate::upstream_route::UpstreamRoute;
-use epitome_core::Tokens;
+use epitome_core::{KeptBodies, Tokens};
 use epitome_engine::Clock;
 use epitome_engine::store::Store;
 use epitome_tokens::Catalog;
@@ -12,6 +12,7 @@ use reqwest::Url;
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Everything a server works by.
 #[derive(Clone)]
@@ -30,7 +31,14 @@ pub struct ServerSettings {
     pub tell: Arc<dyn Fn(&OperatorNotice) + Send + Sync>,
     /// Where sessions are kept; in memory, for as long as the server runs, where nobody says.
     pub store: Option<ServerStore>,
+    /// Whether requests go out as they came, and what would be done to them is told alone.
+    pub is_observing: bool,
+    /// How long a provider may say nothing before it is held to have gone away.
+    pub silence_max: Duration,
 }
+
+/// Providers send pings while a model thinks; one that says nothing for so long has gone away.
+pub const SILENCE_TIME_MAX: Duration = Duration::from_secs(600);
 
 /// A store that outlives the server.
 #[derive(Clone)]
@@ -39,6 +47,8 @@ pub struct ServerStore {
     pub store: Arc<dyn Store>,
     /// The key of the hashes that lead to what is in it.
     pub key: [u8; 32],
+    /// How much of what clients say it keeps.
+    pub keep: KeptBodies,
 }
 
 /// The base URL of each provider: what stands in front of `/v1/…`.

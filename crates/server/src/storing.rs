@@ -17,7 +17,9 @@ pub(crate) struct Storing(Option<JoinHandle<()>>);
 impl Storing {
     /// Begins to store what was put off of a session; there is nothing to do where sessions are in memory.
     pub(crate) fn begin(state: &Arc<ServerState>, session: Option<SessionId>) -> Self {
-        let session = session.filter(|_| state.settings.store.is_some());
+        // A request that comes again brings nothing new.
+        let is_put_off = |session: &SessionId| state.engine.has_deferred(*session);
+        let session = session.filter(|_| state.settings.store.is_some()).filter(is_put_off);
         Self(session.map(|session| tokio::spawn(store(state.clone(), session))))
     }
 

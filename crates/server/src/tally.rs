@@ -1,5 +1,6 @@
 //! What is counted of a conversation: requests, recoveries, and what the provider says they took.
 
+use crate::ended_call::UsageSource;
 use epitome_tokens::Usage;
 use epitome_wire::ReportedUsage;
 use epitome_wire::overflow::{OverflowVerdict, RequestFacts, notice};
@@ -15,6 +16,8 @@ pub(crate) struct Tally {
     pub(crate) replies: u64,
     /// Overflows that a second, smaller request made good.
     pub(crate) recoveries: u64,
+    /// Replies whose provider did not say what the call took: in the sums below our own count stands for it.
+    pub(crate) unreported: u64,
     /// Tokens of all prompts, by the provider's count.
     pub(crate) prompt_tokens: u64,
     /// The part of them read from the provider's cache.
@@ -30,27 +33,42 @@ pub(crate) struct Tally {
 pub(crate) struct Lesson {
     /// What the reply tells of the provider's window.
     pub(crate) verdict: Option<OverflowVerdict>,
-    /// What the provider said of the call.
-    pub(crate) usage: Option<Usage>,
+    /// What the provider said of the call; our own count where it said nothing.
+    pub(crate) usage: Option<(Usage, UsageSource)>,
 }
 
 impl Tally {
-    /// Adds what one reply took; `known` is what we knew of its request.
-    pub(crate) fn add(&mut self, answer: &ModelReply, known: &RequestFacts) -> Lesson {
+    /// Adds what one reply took; `known` is what we knew of its request, and `estimate` what it took by our own count.
+    pub(crate) fn add(&mut self, answer: &ModelReply, known: &RequestFacts, estimate: &Usage) -> Lesson {
         self.replies += u64::from(answer.is_whole);
         let verdict = notice(answer, known);
-        let Some(taken) = answer.usage else { return Lesson { verdict, usage: None } };
-        let usage = taken.charged();
+        let Some(taken) = answer.usage else {
+            // Of what is no reply nobody knows that it was charged for.
+            if !answer.is_whole && answer.message.blocks.is_empty() {
+                return Lesson { verdict, usage: None };
+            }
+            self.add_usage(&ReportedUsage {
+                prompt: estimate.prompt,
+                output: estimate.output,
+                ..ReportedUsage::default()
+            });
+            self.unreported += 1;
+            return Lesson { verdict, usage: Some((*estimate, UsageSource::Estimate)) };
+        };
+        self.add_usage(&taken.charged());
+        Lesson { verdict, usage: Some((call_usage(&taken), UsageSource::Provider)) }
+    }
+
+    fn add_usage(&mut self, usage: &ReportedUsage) {
         self.prompt_tokens = self.prompt_tokens.saturating_add(usage.prompt);
         self.cache_read_tokens = self.cache_read_tokens.saturating_add(usage.cache_read);
         self.cache_write_tokens = self.cache_write_tokens.saturating_add(usage.cache_write);
         self.output_tokens = self.output_tokens.saturating_add(usage.output);
-        Lesson { verdict, usage: Some(call_usage(&taken)) }
     }
 }
 
 /// A call's usage in the terms of those who count.
-fn call_usage(taken: &ReplyUsage) -> Usage {
+pub(crate) fn call_usage(taken: &ReplyUsage) -> Usage {
     let ReportedUsage { prompt, output, cache_read, cache_write } = taken.usage;
     Usage { prompt, output, cache_read, cache_write, reasoning: taken.reasoning }
 }

@@ -34,6 +34,12 @@ pub struct RequestTotals {
     pub dollars_spent: Dollars,
     /// Requests taken of models that have no price: the sum of all models is without them.
     pub unpriced: u64,
+    /// Replies whose provider did not say what the call took: our own count stands for it.
+    pub unreported: u64,
+    /// Compactions that would have been made, where the server only observes.
+    pub observed: u64,
+    /// Tokens that the prompts taken would have had then; what they had where it does not only observe.
+    pub tokens_observed: u64,
 }
 
 /// Those of one model.
@@ -74,8 +80,13 @@ struct TrafficTable {
 /// What one request has, and would have without us.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RequestSize {
+    /// As its client sent it.
+    pub(crate) whole: Tokens,
+    /// The same, at most its window: no provider takes more.
     pub(crate) without: Tokens,
     pub(crate) sent: Tokens,
+    /// What it would have, had all been done that was only observed.
+    pub(crate) observed: Tokens,
 }
 
 /// What is known of a request once the provider has taken it.
@@ -85,6 +96,8 @@ pub(crate) struct TakenRequest {
     /// The context that was rebuilt for it, where one was.
     pub(crate) rebuilt: Tokens,
     pub(crate) cache: CacheUse,
+    /// Whether the provider said what it took.
+    pub(crate) is_reported: bool,
 }
 
 /// What the provider says of its cache in its reply to a request.
@@ -118,13 +131,15 @@ impl Default for TrafficCounter {
 impl TrafficCounter {
     /// Adds a request that a provider took.
     pub(crate) fn taken(&self, catalog: &Catalog, model: &str, request: TakenRequest) {
-        let TakenRequest { size: RequestSize { without, sent }, .. } = request;
+        let TakenRequest { size: RequestSize { without, sent, observed, .. }, is_reported, .. } = request;
         let saved = saved(catalog, model, &request);
         self.with(model, |totals| {
             totals.requests += 1;
             totals.unpriced += u64::from(catalog.find(model).prices.is_none());
             totals.tokens_without = totals.tokens_without.saturating_add(without.0);
             totals.tokens_sent = totals.tokens_sent.saturating_add(sent.0);
+            totals.tokens_observed = totals.tokens_observed.saturating_add(observed.0);
+            totals.unreported += u64::from(!is_reported);
             totals.dollars_saved += saved;
         });
     }
@@ -140,6 +155,11 @@ impl TrafficCounter {
             totals.compactions += 1;
             totals.dollars_spent += cost;
         });
+    }
+
+    /// Adds a context that would have been rebuilt.
+    pub(crate) fn observed(&self, model: &str) {
+        self.with(model, |totals| totals.observed += 1);
     }
 
     /// Adds a request that is none of ours to change.
@@ -184,6 +204,9 @@ impl RequestTotals {
             dollars_saved: known_sum(self.dollars_saved, other.dollars_saved),
             dollars_spent: known_sum(self.dollars_spent, other.dollars_spent),
             unpriced: self.unpriced + other.unpriced,
+            unreported: self.unreported + other.unreported,
+            observed: self.observed + other.observed,
+            tokens_observed: self.tokens_observed.saturating_add(other.tokens_observed),
         }
     }
 
@@ -229,6 +252,16 @@ impl fmt::Display for ServerTotals {
             Dollars(Some(spent)) => write!(f, ", spent {} on summaries", dollars_text(spent))?,
             Dollars(None) => f.write_str(", spent an unknown amount on summaries")?,
         }
+        if self.all.observed > 0 {
+            write!(
+                f,
+                "; only observed: {} compaction{} would have been made, and {} tokens sent instead of {}",
+                Tokens(self.all.observed),
+                plural(self.all.observed),
+                Tokens(self.all.tokens_observed),
+                Tokens(tokens_sent),
+            )?;
+        }
         if failed > 0 {
             write!(f, "; {} failed", Tokens(failed))?;
         }
@@ -248,7 +281,7 @@ fn dollars_text(dollars: f64) -> String {
 /// What a request has saved. Both sides of the difference go by the same price: whoever uses no cache with us would
 /// have used none without.
 fn saved(catalog: &Catalog, model: &str, request: &TakenRequest) -> Dollars {
-    let TakenRequest { size: RequestSize { without, sent }, rebuilt, cache } = *request;
+    let TakenRequest { size: RequestSize { without, sent, .. }, rebuilt, cache, is_reported: _ } = *request;
     let written = if cache == CacheUse::Unused { Tokens::ZERO } else { rebuilt };
     // A model without a price has saved nothing of unknown price as long as nothing was saved.
     if without == sent && written == Tokens::ZERO {

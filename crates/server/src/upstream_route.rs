@@ -2,6 +2,7 @@
 //! how their model's name begins. Which path means what is `routes`'.
 
 use crate::settings::{ServerSettingsError, Upstream, Upstreams};
+use std::fmt;
 use std::str::FromStr;
 
 /// An upstream for some of the requests, written as `MATCH=URL`.
@@ -73,6 +74,16 @@ impl FromStr for UpstreamRoute {
         let (matches, url) = text.split_once('=').ok_or_else(refused)?;
         let matches = RouteMatch::of(matches.trim()).ok_or_else(refused)?;
         Ok(Self { matches, upstream: url.trim().parse()? })
+    }
+}
+
+impl fmt::Display for UpstreamRoute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.matches {
+            RouteMatch::Model(prefix) => write!(f, "model:{prefix}={}", self.upstream),
+            RouteMatch::Path(path) => write!(f, "{path}={}", self.upstream),
+            RouteMatch::Cloud(cloud) => write!(f, "{}={}", cloud.name(), self.upstream),
+        }
     }
 }
 

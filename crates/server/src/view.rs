@@ -1,7 +1,8 @@
 //! A context as messages on the wire. The client's own bytes are spliced by `wire`; here is what stands where in them.
 
 use crate::body::Body;
-use epitome_core::Message;
+use crate::cache_marks;
+use epitome_core::{Block, Message};
 use epitome_wire::Protocol;
 use epitome_wire::protocol::{ElementPart, ElementPlace, ListSlot, splice};
 use std::borrow::Cow;
@@ -42,6 +43,27 @@ pub(crate) fn messages<'b>(
     opening: usize,
     slots: &[ViewSlot],
 ) -> Vec<Cow<'b, str>> {
+    let mut messages = unmarked(protocol, body, opening, slots);
+    mark(protocol, body, slots, &mut messages);
+    messages
+}
+
+/// Marks the summary in a list that shows `slots` for the provider's cache, where its client wants something cached.
+pub(crate) fn mark(protocol: Protocol, body: &Body, slots: &[ViewSlot], messages: &mut [Cow<'_, str>]) {
+    if protocol == Protocol::Anthropic
+        && let Some(text) = summary_text(slots)
+    {
+        cache_marks::mark_summary(body, messages, text);
+    }
+}
+
+/// The same list without marks of ours.
+pub(crate) fn unmarked<'b>(
+    protocol: Protocol,
+    body: &'b Body,
+    opening: usize,
+    slots: &[ViewSlot],
+) -> Vec<Cow<'b, str>> {
     let mut elements: Vec<&'b str> = (0..body.len()).map(|at| body.element(at)).collect();
     let mut all = Vec::with_capacity(slots.len());
     for slot in slots {
@@ -61,4 +83,16 @@ pub(crate) fn messages<'b>(
         });
     }
     splice(protocol, &elements, opening, &all)
+}
+
+/// What the summary among `slots` says.
+fn summary_text(slots: &[ViewSlot]) -> Option<&str> {
+    let blocks = slots.iter().find_map(|slot| match slot {
+        ViewSlot::Summary(message) => Some(&message.blocks),
+        ViewSlot::Message(..) => None,
+    })?;
+    match &blocks[..] {
+        [Block::Text { text }] => Some(text),
+        _ => None,
+    }
 }

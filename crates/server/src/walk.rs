@@ -1,40 +1,52 @@
 //! The walk of one request, from the client's body to the body that is sent: found by what it says, appended to its
 //! session, made to fit by the engine, written from the client's own bytes.
 
+mod whole_history;
+mod writing;
+
 use crate::blocking;
 use crate::body_edit;
 use crate::book_hold::{BookHold, LeavingSessions};
 use crate::books::Book;
 use crate::checkpoints::{ClientLine, SessionOperator};
+use crate::client_compaction;
+use crate::client_wait;
+use crate::ended_call::UsageSource;
 use crate::known_path;
-use crate::learner::Learner;
+use crate::learner::{Learner, ReplyCounter};
 use crate::notice::NoticeKind;
+use crate::observing::{note_observed, note_refusal};
 use crate::own_model::{self, CACHE_TIME};
+use crate::provider_edits;
 use crate::reading::{self, Unreadable};
-use crate::reply::{Resend, Sender};
+use crate::reply::Sender;
 use crate::request::Request;
+use crate::resend::Resend;
+use crate::response_headers::{CompactionUse, DoneHeaders};
 use crate::responses;
 use crate::restorer::RequestRestorer;
 use crate::rules::{Caller, OwnModel, SessionRule, WarmRequest};
+use crate::sealed_parts::SealedParts;
 use crate::seeing::view_slots;
 use crate::server_state::{ServerState, note_step};
 use crate::totals::RequestSize;
 use crate::view::{self, Origin, ViewSlot};
 use bytes::Bytes;
 use epitome_core::policy::TriggerMode;
-use epitome_core::{EntryId, Message, Policy, Role, Settings, Tokens};
+use epitome_core::{Author, EntryId, KeptBodies, Message, Policy, Record, Role, Settings, Tokens};
 use epitome_engine::store::{MessageLocation, SessionAbout, SessionId, SessionOrigin, StoreError};
 use epitome_engine::{
     Assembly, Checkout, Driver, EngineError, Event, HashedMessages, LookPoint, NoWindow, PreparedSession,
-    RefusalFigures, Session, SessionOptions, TurnEnd, WindowFacts,
+    RefusalFigures, RequestWaiter, Session, SessionOptions, TurnEnd, WindowFacts,
 };
+use epitome_wire::Protocol;
 use epitome_wire::overflow::{Endpoint, OverflowFigures, RequestFacts};
 use epitome_wire::protocol::ElementPart;
-use epitome_wire::{FixedParts, Protocol};
 use futures_util::future::{Either, select};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use whole_history::HistoryView;
 
 /// A body ready to be sent.
 pub(crate) struct PreparedRequest {
@@ -72,6 +84,21 @@ pub(crate) async fn prepare(state: &Arc<ServerState>, request: &Arc<Request>) ->
 
 /// The request mended after a refusal, to be sent once more; none where nothing can be done about it. `first` is what was refused.
 pub(crate) async fn mend(
+    state: &Arc<ServerState>,
+    request: &Arc<Request>,
+    remedy: Resend,
+    first: &PreparedRequest,
+) -> Option<PreparedRequest> {
+    if state.settings.is_observing {
+        note_refusal(state, request, remedy, first);
+        return None;
+    }
+    let mut mended = mend_by(state, request, remedy, first).await?;
+    mended.from.done.recovery = Some(remedy.name());
+    Some(mended)
+}
+
+async fn mend_by(
     state: &Arc<ServerState>,
     request: &Arc<Request>,
     remedy: Resend,
@@ -128,8 +155,15 @@ pub(crate) async fn foresee(state: &Arc<ServerState>, request: &Arc<Request>) ->
     let work = {
         let (state, request) = (state.clone(), request.clone());
         async move || {
-            let walk = Walk { state: &state, request: &request, client: &client };
-            walk.foresee().await
+            let waiter = client_wait::begin(&state, client.clone());
+            let walk = Walk::new(&state, &request, &client, waiter);
+            match walk.foresee().await {
+                Err(WalkError::Engine(EngineError::Store(StoreError::NotKept { session, ids }))) => {
+                    walk.supply(session, &ids).await?;
+                    walk.foresee().await
+                }
+                foreseen => foreseen,
+            }
         }
     };
     // What goes wrong here goes wrong when the request is sent, and is told then.
@@ -147,8 +181,10 @@ async fn attempt(
     let (_held, client) = ClientLine::new();
     let work = {
         let (state, request) = (state.clone(), request.clone());
+        let waiter = client_wait::begin(&state, client.clone());
         async move || {
-            let walk = Walk { state: &state, request: &request, client: &client };
+            let compacts_by_itself = client_compaction::is_asked(&request);
+            let walk = Walk { compacts_by_itself, ..Walk::new(&state, &request, &client, waiter) };
             walk.run_while_wanted(attempt).await
         }
     };
@@ -171,6 +207,12 @@ struct Walk<'w> {
     state: &'w Arc<ServerState>,
     request: &'w Request,
     client: &'w ClientLine,
+    /// The same client, as far as models must know of it.
+    waiter: RequestWaiter,
+    /// Whether the client has its own summary made by this request.
+    compacts_by_itself: bool,
+    /// What was made or put to use for the request.
+    rebuilt: Mutex<CompactionUse>,
 }
 
 /// Where a request's messages have come to stand.
@@ -182,6 +224,17 @@ struct Place {
     leaf: Option<EntryId>,
     /// Without its book a session is written as it came, however long it is.
     _held: BookHold,
+}
+
+impl<'w> Walk<'w> {
+    fn new(
+        state: &'w Arc<ServerState>,
+        request: &'w Request,
+        client: &'w ClientLine,
+        waiter: RequestWaiter,
+    ) -> Self {
+        Self { state, request, client, waiter, compacts_by_itself: false, rebuilt: Mutex::default() }
+    }
 }
 
 impl Walk<'_> {
@@ -206,33 +259,110 @@ impl Walk<'_> {
                 Err(WalkError::Leaving(_)) if Instant::now() < until => {
                     tokio::time::sleep(OTHERS_PAUSE).await;
                 }
+                Err(WalkError::Engine(EngineError::Store(StoreError::NotKept { session, ids })))
+                    if Instant::now() < until =>
+                {
+                    self.supply(session, &ids).await?;
+                }
                 ended => return ended,
             }
         }
+    }
+
+    /// Gives a session texts of this request that its store leaves to the client.
+    async fn supply(&self, session: SessionId, ids: &[EntryId]) -> Result<(), WalkError> {
+        let said = self.read(0)?;
+        let find = |book: &mut Book| -> Option<Vec<(EntryId, Message)>> {
+            let one = |id: &EntryId| {
+                let meant = book.origins.get(id)?;
+                let first = said.partition_point(|(origin, _)| origin.element < meant.element);
+                let mut there =
+                    said[first..].iter().take_while(|(origin, _)| origin.element == meant.element);
+                Some((*id, there.find(|(origin, _)| origin.part == meant.part)?.1.clone()))
+            };
+            ids.iter().map(one).collect()
+        };
+        let found = self.state.books.with(session, find).flatten();
+        // What the request does not say was said on another branch, or by nobody who says it again.
+        let found = found.ok_or_else(|| {
+            let ids = ids.to_vec();
+            EngineError::from(StoreError::NotKept { session, ids })
+        })?;
+        Ok(self.state.engine.supply(session, found).await?)
     }
 
     async fn run(&self, attempt: Attempt) -> Result<Option<PreparedRequest>, WalkError> {
         let place = self.place().await?;
         let session = place.session;
         let rule = self.rule_of(session, attempt);
+        let may_recover = self.may_recover(session, &rule);
         self.tell_of_truncation(session);
         let mut checkout = self.take_up(&place, &rule).await?;
+        let Some((path, view)) = self.make_room(&mut checkout, &rule, attempt).await? else {
+            return Ok(None);
+        };
+        // Who acts on the path after this request has a line of their own, and nobody waits for what they do.
+        let ports = checkout.driver.ports_mut();
+        ports.operator = Some(self.operator(session, None));
+        ports.waiter = None;
+        let kept = own_model::strip(checkout, &rule);
+        self.expect_binding(&path, session);
+        let drops_unbound = self.state.books.with(session, |book| {
+            book.tally.requests += 1;
+            book.sent = Some((self.request.body.model().to_owned(), Instant::now()));
+            book.agent.clone_from(&self.request.agent);
+            book.checkout = Some(kept.clone());
+            book.see(&path);
+            book.sealed.drops_unbound
+        });
+        let drops_unbound = drops_unbound.unwrap_or_default();
+        let body = self.write(session, &path, view).await?;
+        let body = if drops_unbound { body_edit::drop_unbound_thinking(&body) } else { body };
+        let beta = drops_unbound.then_some(body_edit::BINDING_BETA);
+        Ok(Some(PreparedRequest {
+            body,
+            beta,
+            from: self.sender(kept, &path, view, may_recover),
+            session: Some(session),
+        }))
+    }
+
+    /// Has the path fit as far as this attempt is to see to it; the path then, and how it is shown. None where nothing can be done.
+    async fn make_room(
+        &self,
+        checkout: &mut Checkout,
+        rule: &SessionRule,
+        attempt: Attempt,
+    ) -> Result<Option<(Session, HistoryView)>, WalkError> {
+        let (session, is_clients) = (checkout.session, self.compacts_by_itself);
         let acted = match attempt {
+            Attempt::First if self.state.settings.is_observing => {
+                let observed = self.state.engine.observe(checkout).await?;
+                note_observed(self.state, session, &observed);
+                self.note_rebuilt(observed.step.record.as_deref());
+                observed
+            }
             Attempt::First => {
-                self.show_to_own_model(&checkout, &rule).await?;
-                let acted = self.state.engine.prepare(&checkout).await;
+                if is_clients && let Some(shown) = self.show_history(checkout).await? {
+                    return Ok(Some(shown));
+                }
+                self.show_to_own_model(checkout, rule).await?;
+                let acted = self.state.engine.prepare(checkout).await;
                 self.settle(session, acted)?
             }
             Attempt::AfterOverflow(told) => {
+                if is_clients && let Some(path) = self.show_less(session, checkout, told).await? {
+                    return Ok(Some((path, HistoryView::InView)));
+                }
                 // What the provider has just refused is not gone on with.
-                own_model::cool(&mut checkout);
-                match self.recover(&checkout, told).await? {
+                own_model::cool(checkout);
+                match self.recover(checkout, told).await? {
                     Some(acted) => acted,
                     None => return Ok(None),
                 }
             }
             Attempt::AfterBytes(bytes_max) => {
-                let (acted, verdict) = self.state.engine.shed_pictures(&checkout, bytes_max).await?;
+                let (acted, verdict) = self.state.engine.shed_pictures(checkout, bytes_max).await?;
                 let acted = self.settle(session, Ok(acted))?;
                 if verdict.is_err() {
                     return Ok(None);
@@ -240,35 +370,14 @@ impl Walk<'_> {
                 acted
             }
             Attempt::AfterBinding | Attempt::AfterSeals => {
-                let acted = self.settle(session, self.state.engine.prepare(&checkout).await)?;
-                self.leave_out(session, attempt, acted.session.leaf());
-                acted
+                self.leave_out(session, attempt, checkout.leaf).await?;
+                if is_clients && let Some(shown) = self.show_history(checkout).await? {
+                    return Ok(Some(shown));
+                }
+                self.settle(session, self.state.engine.prepare(checkout).await)?
             }
         };
-        let leaf = acted.session.leaf();
-        // Who acts on the path after this request has a line of their own.
-        checkout.driver.ports_mut().operator = Some(self.operator(session, None));
-        let slots = self.state.books.with(session, |book| {
-            book.tally.requests += 1;
-            book.sent = Some((self.request.body.model().to_owned(), Instant::now()));
-            book.agent.clone_from(&self.request.agent);
-            book.checkout = Some(own_model::strip(checkout, &rule));
-            book.see(&acted.session);
-            view_slots(&acted.session, book).map(|slots| (slots, book.sealed.drops_unbound))
-        });
-        let (slots, drops_unbound) = slots.transpose()?.unwrap_or_default();
-        let body = match slots {
-            Some(slots) => self.written(&slots),
-            None => self.request.body.bytes().clone(),
-        };
-        let body = if drops_unbound { body_edit::drop_unbound_thinking(&body) } else { body };
-        let beta = drops_unbound.then_some(body_edit::BINDING_BETA);
-        Ok(Some(PreparedRequest {
-            body,
-            beta,
-            from: self.sender(session, leaf, &acted),
-            session: Some(session),
-        }))
+        Ok(Some((acted.session, HistoryView::InView)))
     }
 
     /// The body as a compaction that is in use shows it, with what is new behind that. None is made for it: whoever
@@ -296,10 +405,29 @@ impl Walk<'_> {
         }
     }
 
+    /// Leaves out of a context that was rebuilt what this endpoint has refused in others.
+    fn expect_binding(&self, path: &Session, session: SessionId) {
+        let (endpoint, now) = (self.endpoint(self.request.body.model()), self.state.calendar());
+        let is_rebuilt = !path.compactions().is_empty();
+        if is_rebuilt && self.state.books.learned(|known| known.bindings.has(&endpoint, now)) {
+            let must_think = body_edit::must_think(self.request.body.bytes());
+            self.state.books.with(session, |book| book.sealed.expect_binding(must_think));
+        }
+    }
+
     /// Notes what the provider refused, for this request and those behind it.
-    fn leave_out(&self, session: SessionId, attempt: Attempt, newest: Option<EntryId>) {
+    async fn leave_out(
+        &self,
+        session: SessionId,
+        attempt: Attempt,
+        newest: Option<EntryId>,
+    ) -> Result<(), WalkError> {
         let must_think = body_edit::must_think(self.request.body.bytes());
-        self.state.books.with(session, |book| {
+        if attempt == Attempt::AfterBinding {
+            let (endpoint, now) = (self.endpoint(self.request.body.model()), self.state.calendar());
+            self.state.books.learned(|known| known.bindings.learn(&endpoint, now));
+        }
+        let sealed = self.state.books.with(session, |book| {
             book.tally.recoveries += 1;
             match attempt {
                 Attempt::AfterSeals => book.sealed.leave_sealed_out(newest),
@@ -308,7 +436,12 @@ impl Walk<'_> {
                 | Attempt::AfterOverflow(_)
                 | Attempt::AfterBytes(_) => book.sealed.leave_thinking_out(newest, must_think),
             }
+            book.sealed
         });
+        let mut about = self.state.engine.about(session).await?;
+        about.proxy_state = sealed.unwrap_or_default().written();
+        self.state.engine.describe(session, about).await?;
+        Ok(())
     }
 
     /// The client's body with the messages that show `slots`.
@@ -345,22 +478,40 @@ impl Walk<'_> {
         body.with_messages(&messages)
     }
 
-    fn sender(&self, session: SessionId, leaf: Option<EntryId>, acted: &PreparedSession) -> Sender {
-        let budget = acted.session.budget();
-        let estimate = Some(budget.request(acted.session.context().tokens()));
+    fn sender(&self, checkout: Checkout, path: &Session, view: HistoryView, may_recover: bool) -> Sender {
+        let (budget, leaf) = (path.budget(), path.leaf());
+        let estimate = Some(budget.request(view.tokens(path)));
         let known = RequestFacts { estimate, window: Some(budget.window), largest: None };
         let (state, endpoint) = (self.state.clone(), self.endpoint(self.request.body.model()));
-        let size = request_size(&acted.session);
+        let size = request_size(path, view);
+        let done = self.done(checkout.session, size);
         let Request { protocol, body, tenant, .. } = self.request;
         let asked = match protocol {
             Protocol::Anthropic | Protocol::OpenaiChat => None,
             Protocol::OpenaiResponses => responses::asked(&state, *tenant, body),
         };
-        let learner = Learner { state, session, leaf, endpoint, size, asked };
-        let fits_whole = budget.request(acted.session.timeline().whole()) <= budget.window;
-        let policy = acted.session.policy();
-        let may_recover = policy.mode != TriggerMode::Off && policy.guard.recoveries_max > 0;
-        Sender { fits_whole, may_recover, listener: Some(Arc::new(learner)), known }
+        let model = body.model().to_owned();
+        let counter = ReplyCounter { measure: path.assembly().measure().clone(), scale: budget.scale };
+        let learner = Learner { state, checkout, leaf, model, endpoint, size, asked, counter };
+        let fits_whole = budget.request(path.timeline().whole()) <= budget.window;
+        Sender { fits_whole, may_recover, listener: Some(Arc::new(learner)), known, done }
+    }
+
+    /// What the reply's headers say.
+    fn done(&self, session: SessionId, size: RequestSize) -> DoneHeaders {
+        let is_observing = self.state.settings.is_observing;
+        let is_less = size.sent.min(size.observed) < size.whole;
+        let compaction = match *self.rebuilt.lock().unwrap_or_else(PoisonError::into_inner) {
+            CompactionUse::None if is_less => CompactionUse::InUse,
+            made => made,
+        };
+        DoneHeaders { taken_up: Some((session, size)), compaction, recovery: None, is_observing }
+    }
+
+    fn note_rebuilt(&self, record: Option<&Record>) {
+        if let Some(rebuilt) = record.and_then(CompactionUse::of) {
+            *self.rebuilt.lock().unwrap_or_else(PoisonError::into_inner) = rebuilt;
+        }
     }
 
     /// The session that the request goes on with, or a new one.
@@ -408,6 +559,8 @@ impl Walk<'_> {
             known_path::origins(&log, node.entry, &traced).ok_or(WalkError::Unknown(node.session))?;
         let sized = origins.into_iter().map(|(id, origin)| (id, origin, self.bytes_of(origin)));
         self.close(self.state.books.add_messages(node.session, sized)).await?;
+        let refused = SealedParts::read(&self.state.engine.about(node.session).await?.proxy_state);
+        self.state.books.with(node.session, |book| book.sealed = book.sealed.and(refused));
         if self.state.books.with(node.session, |book| book.records.is_empty()).unwrap_or_default() {
             let records = self.state.engine.store().records(node.session).await.map_err(EngineError::from)?;
             let keep = |book: &mut Book| {
@@ -452,19 +605,22 @@ impl Walk<'_> {
         reading::messages(*protocol, body, *opening, first..hashes.len())
     }
 
-    /// What counts for an attempt. Where the provider of OpenAI Responses is asked to compact by itself, only what it
-    /// refuses is compacted here.
+    /// What counts for an attempt. Where the provider is asked to make room by itself, only what it refuses is compacted here.
     fn rule_of(&self, session: SessionId, attempt: Attempt) -> SessionRule {
         let mut rule = self.rule(session);
         let is_first = attempt == Attempt::First;
-        let Request { protocol, body, .. } = self.request;
-        let is_asked = *protocol == Protocol::OpenaiResponses && body.field("context_management").is_some();
-        if is_first && is_asked {
+        if is_first && provider_edits::are_asked(self.request) {
             let settings = Settings { mode: TriggerMode::Off, ..rule.policy.settings().clone() };
             // A policy that may compact by itself is sound where it may not.
             rule.policy = Policy::try_from(settings).map_or(rule.policy, Arc::new);
         }
         rule
+    }
+
+    /// Whether the policy has a request changed after a refusal, also where its provider makes room by itself first.
+    fn may_recover(&self, session: SessionId, rule: &SessionRule) -> bool {
+        let is_on = |policy: &Policy| policy.mode != TriggerMode::Off && policy.guard.recoveries_max > 0;
+        is_on(&rule.policy) || (provider_edits::are_asked(self.request) && is_on(&self.rule(session).policy))
     }
 
     fn rule(&self, session: SessionId) -> SessionRule {
@@ -475,6 +631,7 @@ impl Walk<'_> {
         let mut rule = self.state.settings.rules.of(&caller);
         rule.ports.clock = self.state.settings.clock.clone();
         rule.ports.operator = Some(self.operator(session, Some(self.client.clone())));
+        rule.ports.waiter = Some(self.waiter.clone());
         rule
     }
 
@@ -508,26 +665,36 @@ impl Walk<'_> {
         rule: &SessionRule,
         leaf: Option<EntryId>,
     ) -> Result<Checkout, NoWindow> {
-        let Request { protocol, body, .. } = self.request;
-        let around = self.fixed();
-        let assembly = self.assembly(rule, body.model(), &around)?;
+        let assembly = self.assembly(rule, self.request.body.model())?;
         let idle = self.state.books.with(session, |book| book.seen.elapsed());
         let mut ports = own_model::ports(rule, self.is_cached(session));
-        ports.restorer = Some(Arc::new(RequestRestorer::of(*protocol, body, &around.tools)));
+        ports.restorer = Some(Arc::new(self.restorer(&rule.policy)));
         let options = SessionOptions { recall: Some(self.recall(session)), ..SessionOptions::default() };
         let driver = Driver::new(ports);
         Ok(Checkout { session, leaf, assembly, options, driver, idle })
     }
 
-    /// Counter, window and budget of a model, with what the request has `around` its messages.
-    fn assembly(&self, rule: &SessionRule, model: &str, around: &FixedParts) -> Result<Assembly, NoWindow> {
+    /// What the request shows of skills and tool servers, where the policy may bring them back.
+    fn restorer(&self, policy: &Policy) -> RequestRestorer {
+        let Request { protocol, body, around, .. } = self.request;
+        let wanted = policy.restore.skills_tokens + policy.restore.servers_tokens;
+        if wanted > Tokens::ZERO {
+            RequestRestorer::of(*protocol, body, &around.parts.tools)
+        } else {
+            RequestRestorer::default()
+        }
+    }
+
+    /// Counter, window and budget of a model, with what the request has around its messages.
+    fn assembly(&self, rule: &SessionRule, model: &str) -> Result<Assembly, NoWindow> {
         let spec = self.state.settings.catalog.find(model);
         let spec = spec.with_betas(self.request.beta.as_deref().unwrap_or_default());
         let calibration = self.state.books.calibration(&self.endpoint(model));
         let assembly = Assembly::new(rule.policy.clone(), spec, self.known(model))?;
         let mut assembly = assembly.with_calibration(calibration);
-        let fixed = assembly.count_fixed(&around.system, &around.tools) + self.sealed(&assembly);
-        assembly.set_request(fixed, around.max_tokens.map(Tokens));
+        let around = &self.request.around;
+        let fixed = around.count(&assembly) + self.sealed(&assembly);
+        assembly.set_request(fixed, around.parts.max_tokens.map(Tokens));
         Ok(assembly)
     }
 
@@ -537,12 +704,6 @@ impl Walk<'_> {
         let messages = sealed.clone().map(|range| reading::messages(*protocol, body, 0, range));
         let messages = messages.and_then(Result::ok).unwrap_or_default();
         messages.iter().map(|(_, message)| assembly.measure().sizes(message).total()).sum()
-    }
-
-    /// What the request has around its messages.
-    fn fixed(&self) -> FixedParts {
-        let Request { protocol, body, opening, .. } = self.request;
-        reading::fixed(*protocol, body, *opening)
     }
 
     /// Whether the provider is likely to have the session's last request in its cache, for the same model.
@@ -577,7 +738,8 @@ impl Walk<'_> {
         leaf = self.append(session, leaf, more).await?;
         checkout.leaf = leaf;
         // Others may have brought the reply before: a question asked again, or several at once.
-        if known > 0 && !input.is_empty() {
+        let may_act = !self.compacts_by_itself && !self.state.settings.is_observing;
+        if known > 0 && !input.is_empty() && may_act {
             self.show_to_own_model(&checkout, rule).await?;
             self.rest(&checkout, input).await?;
         }
@@ -618,9 +780,11 @@ impl Walk<'_> {
     /// What is to be kept of a session that begins, or goes on with another model.
     fn about(&self, session: SessionId, leaf: Option<EntryId>) -> Option<SessionAbout> {
         let model = self.request.body.model();
-        let is_as_stored =
-            |book: &mut Book| std::mem::replace(&mut book.stored_model, model.to_owned()) == model;
-        let is_as_stored = self.state.books.with(session, is_as_stored).unwrap_or_default();
+        let is_as_stored = |book: &mut Book| {
+            let is_as_stored = std::mem::replace(&mut book.stored_model, model.to_owned()) == model;
+            (is_as_stored, book.sealed.written())
+        };
+        let (is_as_stored, proxy_state) = self.state.books.with(session, is_as_stored).unwrap_or_default();
         if is_as_stored && leaf.is_some() {
             return None;
         }
@@ -629,7 +793,23 @@ impl Walk<'_> {
         about.model = model.to_owned();
         about.form = self.request.protocol.name().to_owned();
         about.agent = self.request.agent.clone().unwrap_or_default();
+        about.proxy_state = proxy_state;
+        about.title = self.title();
         Some(about)
+    }
+
+    /// What a session is called: what a person said first, unless nothing of that is to be kept.
+    fn title(&self) -> String {
+        let Request { protocol, body, opening, hashes, .. } = self.request;
+        if self.state.settings.store.as_ref().is_some_and(|place| place.keep == KeptBodies::None) {
+            return String::new();
+        }
+        let first = reading::messages(*protocol, body, *opening, 0..hashes.len().min(TITLE_ELEMENTS));
+        let is_asked = |message: &Message| message.role == Role::User && message.author == Author::Person;
+        let asked = first.into_iter().flatten().map(|(_, message)| message).filter(is_asked);
+        let said = asked.map(|message| message.said()).find(|said| !said.trim().is_empty());
+        let line = said.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+        line.chars().take(TITLE_CHARS).collect()
     }
 
     /// What the elements of a message take; of two messages of one element, the second stands for it.
@@ -650,14 +830,19 @@ impl Walk<'_> {
         rule: &SessionRule,
         sent_with: Option<EntryId>,
     ) -> Result<(), WalkError> {
-        let told = |book: &mut Book| book.usages.remove(&sent_with?);
+        let told = |book: &mut Book| book.ended_calls.remove(&sent_with?);
         let Some(told) = self.state.books.with(checkout.session, told).flatten() else { return Ok(()) };
+        let is_stored = told.stored_as.is_some() && told.stored_as == checkout.leaf;
+        let Some((usage, source)) = told.usage.filter(|_| !is_stored) else { return Ok(()) };
         let mut called = checkout.clone();
         // Whatever this request asks for, it is the model called then whose provider has counted.
         if told.model != self.request.body.model() {
-            called.assembly = self.assembly(rule, &told.model, &self.fixed())?;
+            called.assembly = self.assembly(rule, &told.model)?;
         }
-        self.state.engine.reply(&called, told.usage).await?;
+        match source {
+            UsageSource::Provider => self.state.engine.reply(&called, usage).await?,
+            UsageSource::Estimate => self.state.engine.reply_estimated(&called, usage).await?,
+        };
         Ok(())
     }
 
@@ -684,8 +869,12 @@ impl Walk<'_> {
     ) -> Result<Option<PreparedSession>, WalkError> {
         let session = checkout.session;
         self.state.tell(NoticeKind::TooLong { session });
-        let figures = RefusalFigures { limit: told.limit(), requested: told.requested };
-        let (acted, verdict) = self.state.engine.overflow(checkout, figures, told.gap()).await?;
+        let figures = RefusalFigures { limit: told.limit().or(told.rate), requested: told.requested };
+        let (mut acted, verdict) = self.state.engine.overflow(checkout, figures, told.gap()).await?;
+        if told.limit().is_none() && told.rate.is_some() {
+            // What one minute allows is what this request must fit, and no window: nothing is learned from it.
+            acted.step.events.retain(|event| !matches!(event, Event::Learned { .. }));
+        }
         self.learn(&acted.step.events);
         let acted = self.settle(session, Ok(acted))?;
         if verdict.is_err() {
@@ -712,20 +901,29 @@ impl Walk<'_> {
         session: SessionId,
         acted: Result<PreparedSession, EngineError>,
     ) -> Result<PreparedSession, EngineError> {
-        let acted = acted.inspect_err(|error| {
-            self.state.tell(NoticeKind::Failed { session, why: error.to_string() });
+        let acted = acted.inspect_err(|error| match error {
+            // Nothing is wrong: the client has gone, and its next request begins anew.
+            EngineError::NobodyWaits => {}
+            error => self.state.tell(NoticeKind::Failed { session, why: error.to_string() }),
         })?;
         note_step(self.state, session, &acted);
+        self.note_rebuilt(acted.step.record.as_deref());
         Ok(acted)
     }
 }
 
 /// What a request has, and what it would have without us: no more than the window, beyond which no provider takes it.
-fn request_size(path: &Session) -> RequestSize {
+fn request_size(path: &Session, view: HistoryView) -> RequestSize {
     let (budget, whole) = (path.budget(), path.timeline().whole());
-    let sent = budget.request(path.context().tokens());
-    RequestSize { without: budget.request(whole).min(budget.window).max(sent), sent }
+    let (whole, sent) = (budget.request(whole), budget.request(view.tokens(path)));
+    let observed = sent.less(path.timeline().observed());
+    RequestSize { whole, without: whole.min(budget.window).max(sent), sent, observed }
 }
+
+/// A person speaks in one of so many elements of a request; agents put reminders of their own in front.
+const TITLE_ELEMENTS: usize = 4;
+/// Enough of a first prompt to know a session by.
+const TITLE_CHARS: usize = 120;
 
 /// What `truncation: "auto"` comes to.
 const TRUNCATION: &str = "its requests say `truncation: \"auto\"`: what is too much for the provider it drops without a word; leave it out, so that it refuses and is sent less";

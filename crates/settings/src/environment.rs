@@ -3,7 +3,7 @@
 use super::error::SettingsError;
 use super::foreign::VARIABLES;
 use super::layer::{Layer, Leaf, Names, SettingOrigin, SettingSource};
-use super::schema;
+use super::{schema, store};
 
 /// What our variables begin with.
 const PREFIX: &str = "EPITOME_";
@@ -32,6 +32,9 @@ fn read_ours(layer: &mut Layer, named: &str, text: &str, source: SettingSource) 
     let key = named.replace(STEP, ".").to_lowercase();
     if key == schema::PRESET {
         layer.preset = Some(text.to_owned());
+        return Ok(());
+    }
+    if store::is_meant(&key) {
         return Ok(());
     }
     match schema::find(&key) {

@@ -53,7 +53,7 @@ pub enum SettingsError {
     },
     /// A table with addresses, names of keys or commands, in a file that comes with a project.
     #[error(
-        "{}: `[{}]` is the operator's to say: it names addresses, keys or commands, and this file comes with the project; \
+        "{}: `[{}]` is the operator's to say: it names addresses, keys or commands, or says what is kept, and this file comes with the project; \
          write it into the user's `epitome.toml`, or into a file of yours that is read in its place",
         at.origin, at.key
     )]

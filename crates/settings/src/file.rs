@@ -1,7 +1,8 @@
 //! `epitome.toml`: settings, tables for some models, and what is passed on to others.
 
 use super::error::SettingsError;
-use super::layer::{ALIAS, HOOK, Layer, Names, SettingOrigin, SettingSource};
+use super::layer::{ALIAS, HOOK, Layer, Names, SERVE, SettingOrigin, SettingSource, UPSTREAM};
+use super::store::STORE;
 use std::sync::Arc;
 use toml::{Table, Value};
 
@@ -14,6 +15,15 @@ pub struct SourceText {
     pub text: String,
 }
 
+/// What an operator's file tells a server, for that to read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ServerTables {
+    /// `[upstream]`: where requests go.
+    pub upstream: Table,
+    /// `[serve]`: what else it is told.
+    pub serve: Table,
+}
+
 /// What an `epitome.toml` says.
 #[derive(Debug, Default)]
 pub(super) struct SettingsFile {
@@ -24,6 +34,10 @@ pub(super) struct SettingsFile {
     pub(super) aliases: Table,
     /// `[hook.NAME]`: commands that are asked and told of compactions, from the operator's own file.
     pub(super) hooks: Table,
+    /// `[store]`: what is kept, and for how long, from the operator's own file.
+    pub(super) store: Table,
+    /// `[upstream]` and `[serve]`: what a server is told, from the operator's own file.
+    pub(super) server: ServerTables,
     /// `[agents]`: paths of agents' files by name.
     pub(super) agents: Table,
 }
@@ -46,6 +60,9 @@ pub(super) fn read(origin: &SettingOrigin, file: &SourceText) -> Result<Settings
     if !origin.is_of_project() {
         read.aliases = take(&mut table, origin, ALIAS)?;
         read.hooks = take(&mut table, origin, HOOK)?;
+        read.store = take(&mut table, origin, STORE)?;
+        read.server.upstream = take(&mut table, origin, UPSTREAM)?;
+        read.server.serve = take(&mut table, origin, SERVE)?;
     }
     read.agents = take(&mut table, origin, "agents")?;
     take_blocks(&mut read.layer, origin, &mut table)?;

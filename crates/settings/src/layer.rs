@@ -1,6 +1,7 @@
 //! What one source says: values by key, each with where it was written.
 
 use super::error::SettingsError;
+use super::store::STORE;
 use super::{foreign, schema};
 use serde::Serialize;
 use std::fmt;
@@ -83,12 +84,16 @@ impl SettingOrigin {
     }
 }
 
-/// Tables that name addresses, keys or commands: a file that comes with a project may not have them.
-const OPERATORS: [&str; 2] = [ALIAS, HOOK];
+/// Tables that name addresses, keys or commands, or say what is kept: a file that comes with a project may not have them.
+const OPERATORS: [&str; 5] = [ALIAS, HOOK, STORE, UPSTREAM, SERVE];
 /// Models by the operator's own names.
 pub(super) const ALIAS: &str = "alias";
 /// Commands that are asked and told of compactions.
 pub(super) const HOOK: &str = "hook";
+/// Where a server sends requests.
+pub(super) const UPSTREAM: &str = "upstream";
+/// What else a server is told.
+pub(super) const SERVE: &str = "serve";
 
 /// Where a value was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

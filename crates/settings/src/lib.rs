@@ -32,13 +32,17 @@ pub mod preset;
 pub mod prompts;
 mod resolve;
 pub mod schema;
+mod span;
+mod store;
 mod together;
 
 pub use agent::parent;
 pub use error::SettingsError;
-pub use file::SourceText;
+pub use file::{ServerTables, SourceText};
 pub use layer::{Leaf, SettingOrigin, SettingSource};
 pub use live::{FileStamp, Files, LivePolicy, PolicyFiles};
 pub use preset::{OwnPreset, Presets};
 pub use resolve::{FlagValue, ResolvedPolicy, Sources, resolve};
 pub use schema::Door;
+pub use span::{parse_size, parse_span};
+pub use store::{STORE_KEYS, StoreSettings};

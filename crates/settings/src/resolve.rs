@@ -2,11 +2,12 @@
 //! read by its own module; what other systems' names mean is `foreign`'s.
 
 use super::error::SettingsError;
-use super::file::{self, SettingsFile, SourceText, is_match};
+use super::file::{self, ServerTables, SettingsFile, SourceText, is_match};
 use super::foreign::{self, VARIABLES};
 use super::layer::{Layer, Leaf, Names, SettingOrigin, SettingSource, table_of};
 use super::preset::{self, OwnPreset, Presets};
 use super::schema::{self, Door};
+use super::store::{self, StoreSettings};
 use super::{agent, doors, environment, together};
 use epitome_core::{Policy, Settings, Tokens};
 use serde::Serialize;
@@ -64,6 +65,10 @@ pub struct ResolvedPolicy {
     pub aliases: Table,
     /// `[hook.NAME]` of the operator's file, for whoever runs commands to read.
     pub hooks: Table,
+    /// `[store]`, with what the environment and flags say of it.
+    pub store: StoreSettings,
+    /// `[upstream]` and `[serve]` of the operator's file, for a server to read.
+    pub server: ServerTables,
     /// `[agents]` of both files: paths by name.
     pub agents: Table,
     /// What a person should know: what has no effect, and what acts otherwise than it was written.
@@ -116,8 +121,10 @@ pub fn resolve(sources: &Sources) -> Result<ResolvedPolicy, SettingsError> {
     notes.extend(together::notes(&leaves, &settings, sources.door));
     notes.extend(doors::notes(sources.door, &leaves));
     let policy = Arc::new(Policy::try_from(settings)?);
-    let SourceLayers { aliases, hooks, agents, .. } = read;
-    Ok(ResolvedPolicy { policy, preset, leaves, door: sources.door, aliases, hooks, agents, notes })
+    let SourceLayers { aliases, hooks, server, agents, store, .. } = read;
+    let store = StoreSettings::of(sources, &store)?;
+    let door = sources.door;
+    Ok(ResolvedPolicy { policy, preset, leaves, door, aliases, hooks, store, server, agents, notes })
 }
 
 /// What all sources but the preset say, weakest first.
@@ -125,6 +132,8 @@ struct SourceLayers {
     layers: Vec<Layer>,
     aliases: Table,
     hooks: Table,
+    store: Table,
+    server: ServerTables,
     agents: Table,
 }
 
@@ -147,7 +156,8 @@ impl SourceLayers {
         layers.push(overrides);
         let mut agents = user.agents;
         agents.extend(project.agents);
-        Ok(Self { layers, aliases: user.aliases, hooks: user.hooks, agents })
+        let (aliases, hooks, server) = (user.aliases, user.hooks, user.server);
+        Ok(Self { layers, aliases, hooks, store: user.store, server, agents })
     }
 }
 
@@ -191,6 +201,9 @@ fn read_flags(flags: &[FlagValue]) -> Result<Layer, SettingsError> {
         let source = SettingSource { origin: SettingOrigin::Flag, key: name.clone() };
         if key == "preset" {
             layer.preset = Some(text.clone());
+            continue;
+        }
+        if store::is_meant(key) {
             continue;
         }
         let Some(known) = schema::find(key) else {
@@ -290,12 +303,13 @@ impl ResolvedPolicy {
 impl Serialize for ResolvedPolicy {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct as _;
-        let mut fields = serializer.serialize_struct("Resolved", 6)?;
+        let mut fields = serializer.serialize_struct("Resolved", 7)?;
         fields.serialize_field("preset", &self.preset)?;
         fields.serialize_field("door", &self.door)?;
         fields.serialize_field("settings", &self.leaves)?;
         fields.serialize_field("unused", &self.unused())?;
         fields.serialize_field("hooks", &self.hooks.keys().collect::<Vec<_>>())?;
+        fields.serialize_field("store", &self.store)?;
         fields.serialize_field("notes", &self.notes)?;
         fields.end()
     }

@@ -110,6 +110,20 @@ impl StoreAddress {
     }
 }
 
+impl StoreAddress {
+    /// Opens a store that is there and may not be written, to look at what is in it.
+    ///
+    /// # Errors
+    /// Where it cannot be read either. A database says by itself what may be done in it.
+    pub async fn look(&self) -> Result<Arc<dyn SessionStore>, StoreError> {
+        match self {
+            Self::Sqlite(path) => Ok(Arc::new(SqliteStore::look(path)?)),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => self.open().await,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::StoreAddress;

@@ -7,7 +7,7 @@ use crate::row::{self, EntryKind, Said};
 use epitome_core::{EntryId, LogError};
 use epitome_engine::AppendedEntry;
 use epitome_engine::store::{ChainHash, CommitBatch, StoreError};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A file is kept in pieces of this size: no row grows with the file.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -16,6 +16,8 @@ const CHUNK_BYTES: usize = 1 << 20;
 pub(crate) struct BatchRows {
     pub(crate) entries: Vec<EntryRow>,
     pub(crate) bodies: Vec<(BodyHash, Vec<u8>)>,
+    /// Texts of entries that were stored without, in the order of their ids.
+    pub(crate) late: Vec<LateText>,
     pub(crate) hashes: Vec<(ChainHash, EntryId)>,
     pub(crate) events: Vec<Vec<u8>>,
     pub(crate) leaf: Option<EntryId>,
@@ -33,6 +35,13 @@ pub(crate) struct EntryRow {
     pub(crate) names: Option<EntryId>,
     pub(crate) body: Vec<u8>,
     pub(crate) said: Option<Vec<u8>>,
+    pub(crate) time_ms: Option<i64>,
+}
+
+/// What was said in an entry that is stored already.
+pub(crate) struct LateText {
+    pub(crate) id: EntryId,
+    pub(crate) said: Said,
 }
 
 impl BatchRows {
@@ -40,6 +49,7 @@ impl BatchRows {
         let CommitBatch {
             entries,
             messages,
+            times,
             hashes,
             leaf,
             events,
@@ -49,31 +59,35 @@ impl BatchRows {
             durability: _,
             time_ms,
         } = batch;
+        let mut said: BTreeMap<EntryId, Said> =
+            messages.into_iter().map(|(id, message)| (id, Said::new(secret, &message))).collect();
+        let times: HashMap<EntryId, u64> = times.into_iter().collect();
+        let time_ms = time_ms.map(|time| time as i64);
         let mut bodies = Vec::new();
-        let mut said: HashMap<EntryId, Vec<u8>> = HashMap::with_capacity(messages.len());
-        for (id, message) in messages {
-            let Said { column, body } = Said::new(secret, &message);
-            said.insert(id, column);
-            bodies.extend(body);
-        }
         let row = |one: AppendedEntry| EntryRow {
             kind: EntryKind::of(&one.entry),
             names: row::named_pass(&one.entry),
             body: row::written(&one.entry),
-            said: said.remove(&one.id),
+            said: said.remove(&one.id).map(|Said { column, body }| {
+                bodies.extend(body);
+                column
+            }),
+            time_ms: times.get(&one.id).map(|&time| time as i64).or(time_ms),
             id: one.id,
             parent: one.parent,
         };
+        let entries = entries.into_iter().map(row).collect();
         Self {
-            entries: entries.into_iter().map(row).collect(),
+            entries,
             bodies,
+            late: said.into_iter().map(|(id, said)| LateText { id, said }).collect(),
             hashes,
             events: events.iter().map(|event| pack(&row::json(event))).collect(),
             leaf,
             about: about.as_ref().map(row::json),
             file: file.iter().flat_map(|bytes| bytes.chunks(CHUNK_BYTES)).map(pack).collect(),
             delivered: delivered.into_iter().map(|number| number as i64).collect(),
-            time_ms: time_ms.map(|time| time as i64),
+            time_ms,
         }
     }
 

@@ -16,6 +16,7 @@ mod live;
 mod packed;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod retention;
 mod row;
 mod search;
 mod session_store;
@@ -26,6 +27,7 @@ mod terms;
 pub use address::{NoStoreAddress, StoreAddress};
 #[cfg(feature = "postgres")]
 pub use postgres::{PostgresAddress, PostgresOptions, PostgresStore};
+pub use retention::{EXPIRED_MEMOS, ExpiringSession, RetentionLimits, RetentionPlan};
 pub use session_store::{
     ListedSession, SessionFilter, SessionStore, StoreFigures, StoreProblem, StoredEntry,
 };

@@ -71,6 +71,11 @@ impl WantedTerms {
         let is_empty = wanted.said.is_empty() && wanted.tools.is_empty() && wanted.files.is_empty();
         (!is_empty).then_some(wanted)
     }
+
+    /// All of them, for a look at where they stand.
+    pub(crate) fn all(&self) -> Vec<&str> {
+        self.said.iter().chain(&self.tools).chain(&self.files).map(String::as_str).collect()
+    }
 }
 
 #[cfg(test)]

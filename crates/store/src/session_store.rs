@@ -19,6 +19,8 @@ pub trait SessionStore: Store {
     fn entries(&self, session: SessionId) -> BoxFuture<'_, Result<Vec<StoredEntry>, StoreError>>;
     /// The file a session was read from; none where it was read from none.
     fn file(&self, session: SessionId) -> BoxFuture<'_, Result<Option<Vec<u8>>, StoreError>>;
+    /// How many messages, of one session or of all, keep no text here: they cannot be looked for.
+    fn unkept(&self, session: Option<SessionId>) -> BoxFuture<'_, Result<u64, StoreError>>;
     /// How much there is.
     fn figures(&self) -> BoxFuture<'_, Result<StoreFigures, StoreError>>;
     /// What a session takes as it is stored: what it shares with others counts for each of them.
@@ -92,6 +94,8 @@ pub struct StoreFigures {
     pub bodies: u64,
     /// What these take as they are stored.
     pub body_bytes: u64,
+    /// Messages whose text is not kept here.
+    pub unkept: u64,
     /// What the whole store takes.
     pub bytes: u64,
 }

@@ -34,6 +34,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Sessions in a file.
 pub struct SqliteStore {
     path: PathBuf,
+    /// Whether nothing may be written.
+    is_looking: bool,
     secret: Secret,
     writer: WriterThread,
     holder: Arc<Holder>,
@@ -81,7 +83,19 @@ impl SqliteStore {
         };
         let writer = WriterThread::new(connection, RENEWAL_TIME, Box::new(rest))?;
         let (readers, tenants) = (Mutex::default(), Mutex::default());
-        Ok(Self { path: path.to_owned(), secret, writer, holder, readers, tenants })
+        Ok(Self { path: path.to_owned(), is_looking: false, secret, writer, holder, readers, tenants })
+    }
+
+    /// Opens a file that may not be written, to look at what is in it: whatever would write fails, and says so.
+    ///
+    /// # Errors
+    /// Where it cannot be read either, or an earlier version wrote it, whose tables would have to be brought forward.
+    pub fn look(path: &Path) -> Result<Self, StoreError> {
+        let connection = file::connect_to_look(path)?;
+        let secret = schema::secret_of_current(&connection)?;
+        let writer = WriterThread::new(connection, RENEWAL_TIME, Box::new(|_| ()))?;
+        let (holder, readers, tenants) = (Arc::new(Holder::looking()), Mutex::default(), Mutex::default());
+        Ok(Self { path: path.to_owned(), is_looking: true, secret, writer, holder, readers, tenants })
     }
 
     /// Reads; what is read is as it was at one moment.
@@ -89,6 +103,7 @@ impl SqliteStore {
         let free = self.readers().pop();
         let mut connection = match free {
             Some(connection) => connection,
+            None if self.is_looking => file::connect_to_look(&self.path)?,
             None => {
                 file::connect(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?
             }
@@ -161,6 +176,9 @@ impl SqliteStore {
 
     /// Gives all leases back.
     fn leave(&self) -> BoxFuture<'static, Result<(), StoreError>> {
+        if self.is_looking {
+            return ready(Ok(()));
+        }
         let holder = self.holder.clone();
         self.writer.write(Durability::System, move |connection| holder.leave(connection))
     }
@@ -351,7 +369,10 @@ impl Store for SqliteStore {
 
     fn search<'a>(&'a self, query: &'a SearchQuery) -> BoxFuture<'a, Result<Vec<SearchHit>, StoreError>> {
         Box::pin(async move {
-            while self.writer.write(Durability::System, |connection| search::index_some(connection)).await? {}
+            while self.read(search::has_unindexed)?
+                && self.writer.write(Durability::System, |connection| search::index_some(connection)).await?
+            {
+            }
             self.read(|connection| {
                 let tenant = match query.tenant {
                     None => None,

@@ -5,7 +5,7 @@ use epitome_engine::store::{ChainHash, CommitBatch, MessageLocation, SessionId, 
 use epitome_store::{SessionFilter, SessionStore, StoreAddress};
 use epitome_testbed::TestStore;
 use epitome_testbed::stores::{
-    hold_bodies, hold_interleaving, hold_replicas, hold_sessions, hold_succession, hold_volume,
+    hold_bodies, hold_interleaving, hold_left_out, hold_replicas, hold_sessions, hold_succession, hold_volume,
 };
 use std::sync::Arc;
 
@@ -33,6 +33,15 @@ async fn what_is_said_often_is_kept_once() {
     for place in TestStore::of_each_kind() {
         let store = open(&place).await;
         hold_bodies(&*store, async || store.figures().await.expect("it can be counted").bodies).await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_left_to_the_client_is_told_and_can_be_kept_later() {
+    for place in TestStore::of_each_kind() {
+        let store = open(&place).await;
+        hold_left_out(&*store, async || store.figures().await.expect("it can be counted").bodies).await;
+        assert_eq!(store.check().await.expect("it answers"), [], "{}", place.address());
     }
 }
 

@@ -198,6 +198,48 @@ pub async fn hold_bodies(store: &dyn Store, bodies: impl AsyncFn() -> u64) {
     assert_eq!(bodies().await, before);
 }
 
+/// Holds a store to messages whose text it is not given, or is given later; `bodies` counts what it keeps apart.
+///
+/// # Panics
+/// Where it does not.
+pub async fn hold_left_out(store: &dyn Store, bodies: impl AsyncFn() -> u64) {
+    let session = store.create(TenantId([6; 32])).await.expect("a session");
+    let held = lease(store, session).await;
+    let ids: Vec<EntryId> = (0..4).map(EntryId).collect();
+    let texts = [said(0), long_said(1), long_said(1), said(3)].map(Arc::new);
+    let mut batch = CommitBatch { time_ms: Some(9), times: vec![(EntryId(3), 5)], ..saying(0, None, 4) };
+    batch.messages = vec![(EntryId(3), texts[3].clone())];
+    store.commit(held, 0, batch).await.expect("it is committed");
+    let found = store.originals(session, &ids).await.map_err(|error| error.to_string());
+    let told = format!(
+        "{session} keeps no text of m0000 and 2 more: `store.keep` leaves it to the client, whose next request says it again"
+    );
+    assert_eq!(found, Err(told));
+    assert_eq!(store.originals(session, &ids[3..]).await.expect("it is kept"), texts[3..]);
+    let asked =
+        |words: &str| SearchQuery { words: words.into(), session: Some(session), ..SearchQuery::default() };
+    let hits = store.search(&asked("said")).await.expect("it can be searched");
+    let found: Vec<_> = hits.iter().map(|hit| (hit.entry, hit.time_ms)).collect();
+    assert_eq!(found, [(EntryId(3), Some(5))], "what is not kept is not found, and times are their own");
+    let before = bodies().await;
+    let late = |ids: &[EntryId]| CommitBatch {
+        messages: ids.iter().map(|id| (*id, texts[id.index()].clone())).collect(),
+        ..CommitBatch::default()
+    };
+    store.commit(held, 4, late(&ids[..2])).await.expect("it is committed");
+    // Again, with what is kept already: it stays, and counts once.
+    store.commit(held, 4, late(&ids)).await.expect("it is committed");
+    assert_eq!(store.originals(session, &ids).await.expect("they are kept"), texts);
+    assert_eq!(bodies().await - before, 1, "what two of them say is kept once");
+    let hits = store.search(&asked("said")).await.expect("it can be searched");
+    let mut found: Vec<EntryId> = hits.iter().map(|hit| hit.entry).collect();
+    found.sort_unstable();
+    assert_eq!(found, ids, "each is found once");
+    store.release(held).await;
+    store.remove(session).await.expect("it is removed");
+    assert_eq!(bodies().await, before, "nothing of it is left");
+}
+
 /// What is kept beside the log: what is known of the session, inputs that wait, memos, and what can be looked for.
 async fn hold_beside(store: &dyn Store, lease: Lease, len: usize) {
     let session = lease.session;

@@ -35,7 +35,7 @@ mod write;
 
 pub use endpoint::Kind;
 pub use order::{Fault, Order};
-pub use overflow::Style;
+pub use overflow::{ERROR_ROWS, ErrorRow, Style};
 pub use plan::Plan;
 pub use recording::{Recording, RecordingError};
 pub use refusal::Strictness;

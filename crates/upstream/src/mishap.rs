@@ -27,9 +27,12 @@ pub(crate) fn reply(fault: Fault, asked: &ParsedRequest, script: &Script) -> Opt
         Fault::ReasoningOnly => {
             Reply { parts: vec![agent::thought(asked, script, &mut dice)], stop: Stop::End }
         }
-        Fault::Status { .. } | Fault::Timeout | Fault::Cut | Fault::StreamError | Fault::Overflow => {
-            return None;
-        }
+        Fault::Status { .. }
+        | Fault::Timeout
+        | Fault::Cut
+        | Fault::StreamError
+        | Fault::Overflow
+        | Fault::Error(_) => return None,
     })
 }
 

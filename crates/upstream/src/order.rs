@@ -1,5 +1,6 @@
 //! What an answer is told to be: an order, given by header, by the model's name or by a plan.
 
+use crate::overflow::{ErrorRow, find_row};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -54,6 +55,8 @@ pub enum Fault {
     ReasoningOnly,
     /// As if the prompt did not fit.
     Overflow,
+    /// An error of the table in `docs/reference/overflow.md`, whatever the prompt.
+    Error(&'static ErrorRow),
 }
 
 /// What a rate limit asks a client to wait where the order does not say: the shortest wait there is.
@@ -71,6 +74,9 @@ impl Fault {
                 None => (code == 429).then_some(RETRY_AFTER_SECONDS),
             };
             return Some(Self::Status { code, retry_after });
+        }
+        if let ("error", Some(row)) = (name, value) {
+            return find_row(row).map(Self::Error);
         }
         let fault = match name {
             "timeout" => Self::Timeout,
@@ -116,7 +122,7 @@ impl FromStr for Order {
 fn unknown(term: &str) -> String {
     format!(
         "`{term}` is no order; there are a status such as 429 or 429=SECONDS, timeout, cut, stream-error, \
-         empty, truncate, tool-call, nonsense, error-text, echo, loop, headings, chatter, astray, reasoning-only, overflow, slow=MS and usage=TOKENS, joined by +"
+         empty, truncate, tool-call, nonsense, error-text, echo, loop, headings, chatter, astray, reasoning-only, overflow, error=ROW, slow=MS and usage=TOKENS, joined by +"
     )
 }
 
@@ -127,20 +133,23 @@ mod tests {
 
     #[test]
     fn orders_are_read_as_people_write_them() {
-        let orders = ["429", "529", "429=7", "slow=50+cut", "usage=9"].map(|text| text.parse::<Order>());
+        let orders =
+            ["429", "529", "429=7", "slow=50+cut", "usage=9", "error=L7"].map(|text| text.parse::<Order>());
         let failing = |code, retry_after| Order {
             fault: Some(Fault::Status { code, retry_after }),
             ..Order::default()
         };
         let slow = Order { pause: Duration::from_millis(50), fault: Some(Fault::Cut), ..Order::default() };
         let counted = Order { prompt_tokens: Some(9), ..Order::default() };
-        let expected = [failing(429, Some(1)), failing(529, None), failing(429, Some(7)), slow, counted];
+        let told = Order { fault: super::find_row("L7").map(Fault::Error), ..Order::default() };
+        let expected =
+            [failing(429, Some(1)), failing(529, None), failing(429, Some(7)), slow, counted, told];
         assert_eq!(orders, expected.map(Ok));
     }
 
     #[test]
     fn an_unknown_order_is_refused() {
-        let wrong = ["", "200", "cut=1", "slow", "slow=x", "usage", "usage=-1", "explode"];
-        assert_eq!(wrong.map(|text| text.parse::<Order>().is_err()), [true; 8]);
+        let wrong = ["", "200", "cut=1", "slow", "slow=x", "usage", "usage=-1", "explode", "error=999"];
+        assert_eq!(wrong.map(|text| text.parse::<Order>().is_err()), [true; 9]);
     }
 }

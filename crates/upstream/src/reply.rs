@@ -32,6 +32,8 @@ pub(crate) enum Stop {
     Length,
     /// The window is full.
     Window,
+    /// The same, as Mistral says it.
+    ModelLength,
 }
 
 impl Reply {

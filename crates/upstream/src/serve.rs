@@ -4,7 +4,7 @@ use crate::answer::{Answer, Content, Ending};
 use crate::complaint::Complaint;
 use crate::endpoint::Endpoint;
 use crate::order::{Fault, Order};
-use crate::overflow::{Overflow, Refusal, Style};
+use crate::overflow::{ErrorRow, Overflow, Refusal, Style};
 use crate::parsed_request::{CacheReach, ParsedRequest};
 use crate::provider::{CheckedRequest, Provider};
 use crate::reply::{Reply, Stop};
@@ -29,6 +29,7 @@ impl Provider {
                 let failed = Answer::complaint(&Complaint::of_status(code), asked.protocol(), number);
                 Answer { retry_after, ..failed }
             }
+            Some(Fault::Error(row)) => self.told_as(row, number, &asked),
             Some(Fault::Timeout) => Answer::never(),
             Some(Fault::StreamError) if !asked.envelope.is_streamed() => {
                 Answer::complaint(&overloaded(asked.protocol()), asked.protocol(), number)
@@ -61,16 +62,9 @@ impl Provider {
             Kind::Chat | Kind::Summary | Kind::Compact | Kind::Models => {}
         }
         let window = self.window(asked);
-        let overflow = Overflow {
-            model: &asked.envelope.model,
-            prompt: asked.prompt.tokens,
-            window: if fault == Some(Fault::Overflow) {
-                window.min(asked.prompt.tokens.saturating_sub(1))
-            } else {
-                window
-            },
-            output: asked.output_max().unwrap_or(0),
-            is_streamed: asked.envelope.is_streamed(),
+        let overflow = match fault {
+            Some(Fault::Overflow) => self.figures(asked, window.min(asked.prompt.tokens.saturating_sub(1))),
+            Some(_) | None => self.figures(asked, window),
         };
         if overflow.is_one(self.script.overflow_style) {
             return self.overflow(number, asked, kind, &overflow);
@@ -78,6 +72,30 @@ impl Provider {
         let reply = self.compose(asked, kind, fault, window);
         let usage = self.usage(asked, &reply, prompt_tokens);
         self.write(&Draft { asked, number, reply: &reply, usage }, fault)
+    }
+
+    /// An error of the table, whatever the prompt.
+    fn told_as(&self, row: &'static ErrorRow, number: u64, asked: &ParsedRequest) -> Answer {
+        self.state().report.overflows += 1;
+        let window = self.window(asked).min(asked.prompt.tokens.saturating_sub(1));
+        let overflow = self.figures(asked, window);
+        let refusal = row.refusal(&overflow);
+        match self.script.overflow_place {
+            Place::Stream if asked.envelope.is_streamed() => {
+                told_in_stream(number, asked, &overflow, &refusal)
+            }
+            Place::Stream | Place::Status => Answer::refusal(refusal),
+        }
+    }
+
+    fn figures<'a>(&self, asked: &'a ParsedRequest, window: u64) -> Overflow<'a> {
+        Overflow {
+            model: &asked.envelope.model,
+            prompt: asked.prompt.tokens,
+            window,
+            output: asked.output_max().unwrap_or(0),
+            is_streamed: asked.envelope.is_streamed(),
+        }
     }
 
     fn window(&self, asked: &ParsedRequest) -> u64 {
@@ -162,8 +180,13 @@ impl Provider {
 
     /// An overflow nobody tells of: the prompt was cut, or the reply has no room.
     fn unsaid(&self, number: u64, asked: &ParsedRequest, kind: Kind, overflow: &Overflow<'_>) -> Answer {
-        let (reply, prompt) = if self.script.overflow_style == Style::Silent {
+        let style = self.script.overflow_style;
+        let (reply, prompt) = if style == Style::Silent {
             (self.compose(asked, kind, None, u64::MAX), overflow.window)
+        } else if style == Style::OutputZero {
+            (Reply { parts: Vec::new(), stop: Stop::Length }, overflow.window)
+        } else if style == Style::ModelLength {
+            (Reply { parts: Vec::new(), stop: Stop::ModelLength }, overflow.prompt)
         } else {
             (Reply { parts: Vec::new(), stop: Stop::Window }, overflow.prompt)
         };

@@ -69,16 +69,6 @@ pub(super) fn delegates(tool: &str) -> bool {
     DELEGATES.is_match(tool)
 }
 
-/// Commands by which work is described to others.
-static TELLS: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"\bgit\s+commit\b|\bgh\s+(?:pr|issue|release)\s+(?:create|edit|comment|review)\b")
-});
-
-/// Whether a call tells others what was done: a commit, a pull request, a comment.
-pub(super) fn tells_others(call: &Call) -> bool {
-    TELLS.is_match(&call.input)
-}
-
 impl ActionLine {
     /// Whether it only kept the todo list or asked a person, which is told elsewhere.
     pub(super) fn is_bookkeeping(&self) -> bool {

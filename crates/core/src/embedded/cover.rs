@@ -12,6 +12,8 @@ pub(super) struct Candidate<T> {
     pub of: T,
     /// What it is worth on its own, beside its facts.
     pub bonus: f64,
+    /// How much of its facts' worth it earns.
+    pub share: f64,
     /// What it takes, about.
     pub cost: f64,
     /// Its facts.
@@ -69,7 +71,7 @@ pub(super) fn choose<T>(candidates: &[Candidate<T>], weights: &mut [f64], budget
 
 fn ratio<T>(candidate: &Candidate<T>, weights: &[f64]) -> f64 {
     let gain: f64 = candidate.facts.iter().map(|&fact| weights[fact as usize]).sum();
-    (gain + candidate.bonus) / candidate.cost
+    (gain * candidate.share + candidate.bonus) / candidate.cost
 }
 
 #[cfg(test)]
@@ -78,7 +80,8 @@ mod tests {
 
     #[test]
     fn a_fact_is_paid_for_once() {
-        let line = |facts: &[u32], cost| Candidate { of: (), bonus: 0.0, cost, facts: facts.to_vec() };
+        let line =
+            |facts: &[u32], cost| Candidate { of: (), bonus: 0.0, share: 1.0, cost, facts: facts.to_vec() };
         let lines = [line(&[0], 1.0), line(&[0, 1], 1.5), line(&[2], 5.0)];
         assert_eq!(choose(&lines, &mut [1.0, 1.0, 1.0], 6.5), [1, 2]);
     }

@@ -36,6 +36,8 @@ pub(super) struct Dialogue {
     pub turns: Vec<Turn>,
     /// A question of the model nobody has answered.
     pub question: Option<Quote>,
+    /// The newest request that stays in view and is more than a word on the way.
+    pub in_view: Option<Quote>,
     /// Calls whose results may hold a person's words.
     open: HashMap<CallId, Call>,
 }
@@ -75,10 +77,12 @@ impl Dialogue {
     }
 
     /// A message that stays in view.
-    pub(super) fn stay(&mut self, message: &Message) {
+    pub(super) fn stay(&mut self, id: EntryId, message: &Message, secrets: &Secrets) {
         if message.author == Author::Person {
             self.turns.push(Turn { is_in_view: true, ..Turn::default() });
             self.question = None;
+            let said = spoken(&secrets.screen(&message.said()));
+            self.in_view = request(id, said).filter(|asked| is_request(&asked.text)).or(self.in_view.take());
         }
     }
 
@@ -148,6 +152,11 @@ fn before_announcement(said: &str) -> &str {
         _ => false,
     });
     ends.next_back().map_or("", |(at, char)| said[..at + char.len_utf8()].trim_end())
+}
+
+/// "go on" asks for nothing new.
+pub(super) fn is_request(text: &str) -> bool {
+    text.split_whitespace().count() >= 4 || text.chars().filter(|c| !c.is_ascii()).count() >= 8
 }
 
 fn request(id: EntryId, text: String) -> Option<Quote> {

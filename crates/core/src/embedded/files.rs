@@ -1,9 +1,11 @@
 //! The list of files: each by what was done to it, in the spelling the log has for it, with what was said of it.
 
+use super::code::is_prose;
+use super::concept::Concepts;
 use super::link::{AROUND, is_linking, is_ordinary, word_count};
 use super::page::{Section, Spot, SummaryPage};
 use super::piece_filter::PieceFilter;
-use super::reading::{Quote, Reading};
+use super::reading::{FileNote, Quote, Reading};
 use super::statement::Finding;
 use crate::facts::{Class, Mention};
 use crate::ledger::{FileRecord, Operation};
@@ -21,47 +23,103 @@ pub(super) struct FileQuotas {
 }
 
 /// Of what changed files may take, the most that is for what was said of them. Their names come first, all of them.
-const REMARKED_SHARE: (u64, u64) = (2, 3);
+const REMARKED_SHARE: (u64, u64) = (1, 2);
 
 /// Changed files newest first, then those only read; each with what was said of it where that fits.
 pub(super) fn write(page: &mut SummaryPage<'_>, reading: &Reading, quotas: FileQuotas) {
     let FileQuotas { mut changed, mut read } = quotas;
-    let mut files: Vec<_> = reading.ledger.files.iter().collect();
-    // What was only tried out can wait.
-    files.sort_by_cached_key(|file| (file.is_scratch(), Reverse((file.changed, file.entry))));
-    let mut remarks = FileRemarks::of(reading, &files);
-    let name_tokens = |page: &SummaryPage<'_>, file| page.tokens(Section::Files, &entry(reading, file));
-    let mut names = Tokens::ZERO;
-    for file in files.iter().filter(|file| file.changed.is_some()) {
-        names += name_tokens(page, file);
-        // Names that take all leave nothing for remarks, however many more there are.
-        if names >= changed {
-            break;
-        }
-    }
+    let mut entries = entries(reading);
+    let names = names_tokens(page, &entries, changed);
     let mut remarked = changed.less(names).min(changed.share(REMARKED_SHARE.0, REMARKED_SHARE.1));
-    for (order, file) in files.into_iter().enumerate() {
-        let quota = if file.changed.is_some() { &mut changed } else { &mut read };
-        let group = match file.standing() {
+    let changed_entries = |entry: &&mut FileEntry<'_>| entry.is_changed();
+    for _ in 0..REMARKS_OF_FILE_MAX {
+        // One remark for each file before another for any.
+        entries.iter_mut().filter(changed_entries).for_each(|entry| entry.remark(page, &mut remarked));
+    }
+    let mut read_remarked = read.share(REMARKED_SHARE.0, REMARKED_SHARE.1);
+    entries.iter_mut().filter(|entry| !entry.is_changed()).for_each(|entry| {
+        entry.remark(page, &mut read_remarked);
+    });
+    for (order, entry) in entries.into_iter().enumerate() {
+        let quota = if entry.is_changed() { &mut changed } else { &mut read };
+        let group = match entry.file.standing() {
             Operation::Modified => 0,
             Operation::Created => 1,
             Operation::Deleted => 2,
             Operation::Read => 3,
         };
-        let spot = Spot::new(Section::Files, (group << 32) | order as u64, [touched(file)]);
-        let text = entry(reading, file);
-        if let Some(FileRemark { text: remark, sources }) = remarks.take(file) {
-            let name = name_tokens(page, file);
-            let mut own = (remarked + name).min(*quota);
-            let before = own;
-            let remarked_spot =
-                Spot { sources: [touched(file)].into_iter().chain(sources).collect(), ..spot.clone() };
-            page.add(&remarked_spot, &format!("{text}{REMARK}{remark}"), &mut own);
-            let spent = before.less(own);
-            (*quota, remarked) = (quota.less(spent), remarked.less(spent.less(name)));
+        let spot =
+            Spot { section: Section::Files, order: (group << 32) | order as u64, sources: entry.sources };
+        if !page.add(&spot, &entry.text, quota) && entry.text != entry.name {
+            page.add(&spot, &entry.name, quota);
         }
-        page.add(&spot, &text, quota);
     }
+}
+
+/// What the names of changed files take, or no less than `most`: names that take all leave nothing for remarks, however
+/// many more there are.
+fn names_tokens(page: &SummaryPage<'_>, entries: &[FileEntry<'_>], most: Tokens) -> Tokens {
+    let mut names = Tokens::ZERO;
+    for entry in entries.iter().filter(|entry| entry.is_changed()) {
+        names += page.tokens(Section::Files, &entry.text);
+        if names >= most {
+            break;
+        }
+    }
+    names
+}
+
+/// Of one file so many things are said.
+const REMARKS_OF_FILE_MAX: usize = 3;
+
+/// An entry of the list in the making.
+struct FileEntry<'r> {
+    file: &'r FileRecord,
+    /// What was done, and to which file.
+    name: String,
+    /// The same with what is said of it so far.
+    text: String,
+    sources: Vec<EntryId>,
+    /// What may be said of it, what comes first last.
+    remarks: Vec<FileRemark>,
+}
+
+impl FileEntry<'_> {
+    fn is_changed(&self) -> bool {
+        self.file.changed.is_some()
+    }
+
+    /// Says one more thing of the file, where `room` has space for it.
+    fn remark(&mut self, page: &SummaryPage<'_>, room: &mut Tokens) {
+        // A remark takes at least what stands before it: there are thousands of files, and room for a few.
+        if *room == Tokens::ZERO {
+            return;
+        }
+        let Some(FileRemark { text, sources }) = self.remarks.pop() else { return };
+        let joint = if self.text == self.name { REMARK } else { "; " };
+        let longer = format!("{}{joint}{text}", self.text);
+        let more = page.tokens(Section::Files, &longer).less(page.tokens(Section::Files, &self.text));
+        if more <= *room {
+            *room = room.less(more);
+            self.text = longer;
+            self.sources.extend(sources);
+        }
+    }
+}
+
+/// The files in the order they are told, each with what may be said of it.
+fn entries(reading: &Reading) -> Vec<FileEntry<'_>> {
+    let mut files: Vec<_> = reading.ledger.files.iter().collect();
+    // What was only tried out can wait.
+    files.sort_by_cached_key(|file| (file.is_scratch(), Reverse((file.changed, file.entry))));
+    let mut remarks = FileRemarks::of(reading, &files);
+    let one = |file| {
+        let name = entry(reading, file);
+        let mut remarks = remarks.take(file);
+        remarks.reverse();
+        FileEntry { file, text: name.clone(), name, sources: vec![touched(file)], remarks }
+    };
+    files.into_iter().map(one).collect()
 }
 
 /// The entry that did what the list tells of a file.
@@ -110,6 +168,8 @@ struct FileRemarks<'r> {
     taken: HashSet<usize>,
     /// By path, what the log's best line says beside it.
     beside: HashMap<&'r str, FileRemark>,
+    /// By path, what the model said by changing it, what says most first.
+    notes: HashMap<&'r str, Vec<&'r FileNote>>,
 }
 
 /// What was said of a file, and the entries it stands in.
@@ -127,27 +187,33 @@ const BESIDE_CHARS_MAX: usize = 110;
 
 impl<'r> FileRemarks<'r> {
     fn of(reading: &'r Reading, files: &[&'r FileRecord]) -> Self {
-        let is_short = |statement: &&Finding| statement.quote.text.chars().count() <= REMARK_CHARS_MAX;
+        let is_short = |statement: &&Finding| {
+            statement.quote.text.chars().count() <= REMARK_CHARS_MAX && is_prose(&statement.quote.text)
+        };
         let statements: Vec<&Finding> =
             reading.statements.iter().rev().filter(is_short).take(REMARKS_MAX).collect();
         let pieces = PieceFilter::of(statements.iter().map(|statement| statement.quote.text.as_str()));
-        Self { statements, pieces, taken: HashSet::new(), beside: beside(reading, files) }
+        let (beside, notes) = (beside(reading, files), notes(reading));
+        Self { statements, pieces, taken: HashSet::new(), beside, notes }
     }
 
-    /// What the log says beside a file's path; where that is a tool's bare report of a change, with the statement that
-    /// says most of the file, by its name.
-    fn take(&mut self, file: &FileRecord) -> Option<FileRemark> {
+    /// What the log says beside a file's path, then what the model said by changing it; where there is neither, or only a
+    /// tool's bare report, the statement that says most of the file, by its name.
+    fn take(&mut self, file: &FileRecord) -> Vec<FileRemark> {
         let beside = self.beside.remove(&*file.path);
         let is_telling = beside.as_ref().is_some_and(|beside| word_count(&beside.text) > REPORT_TOLD_MAX);
-        if file.changed.is_none() || is_telling {
-            return beside;
+        let mut all: Vec<FileRemark> = beside.into_iter().collect();
+        if file.changed.is_none() {
+            return all;
         }
-        let Some(said) = self.take_statement(&file.path) else { return beside };
-        let Some(FileRemark { text: report, mut sources }) = beside else {
-            return Some(FileRemark { text: said.text.clone(), sources: vec![said.id] });
-        };
-        sources.push(said.id);
-        Some(FileRemark { text: format!("{report}; {}", said.text), sources })
+        // Of what is gone nobody needs to know what it was for.
+        let is_gone = file.standing() == Operation::Deleted;
+        let notes = self.notes.remove(&*file.path).filter(|_| !is_gone).unwrap_or_default();
+        if notes.is_empty() && !is_telling && !is_gone {
+            all.extend(self.take_statement(&file.path).map(FileRemark::of));
+        }
+        all.extend(notes.into_iter().map(|note| FileRemark::of(&note.quote)));
+        all
     }
 
     fn take_statement(&mut self, path: &str) -> Option<&'r Quote> {
@@ -158,6 +224,55 @@ impl<'r> FileRemarks<'r> {
         self.taken.insert(at);
         Some(&statement.quote)
     }
+}
+
+impl FileRemark {
+    fn of(quote: &Quote) -> Self {
+        Self { text: quote.text.clone(), sources: vec![quote.id] }
+    }
+}
+
+/// For each file what the model said by changing it: what says most, and of equals the newest.
+fn notes(reading: &Reading) -> HashMap<&str, Vec<&FileNote>> {
+    let mut known: HashMap<&str, Option<&str>> = HashMap::new();
+    let mut by_file: HashMap<&str, Vec<&FileNote>> = HashMap::new();
+    let mut said = HashSet::new();
+    for note in reading.file_notes.iter().rev() {
+        let file = known.entry(&note.path).or_insert_with(|| Some(&*reading.ledger.file(&note.path)?.path));
+        if let Some(file) = file.filter(|_| said.insert(note.quote.text.as_str())) {
+            by_file.entry(file).or_default().push(note);
+        }
+    }
+    let worth = |note: &FileNote| reading.concepts.density(&note.quote.text) * (1.0 + note.meaning);
+    for notes in by_file.values_mut() {
+        let mut by_worth: Vec<_> = notes.iter().map(|note| (worth(note), *note)).collect();
+        by_worth.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        *notes = by_worth.into_iter().map(|(_, note)| note).collect();
+        differing(notes, &reading.concepts);
+    }
+    by_file
+}
+
+/// Leaves as many notes as are told, none of which says mostly what others before it say: a line that was written again
+/// in other words is one note.
+fn differing(notes: &mut Vec<&FileNote>, concepts: &Concepts) {
+    let mut told: HashSet<u32> = HashSet::new();
+    let mut left = REMARKS_OF_FILE_MAX;
+    notes.retain(|note| {
+        if left == 0 {
+            return false;
+        }
+        let mut pairs = HashSet::new();
+        concepts.each(&note.quote.text, |pair| {
+            pairs.insert(pair);
+        });
+        let is_new = pairs.intersection(&told).count() * 2 <= pairs.len();
+        if is_new {
+            left -= 1;
+            told.extend(pairs);
+        }
+        is_new
+    });
 }
 
 /// For each file the line of the log that says most beside its path, without the path.

@@ -6,12 +6,15 @@
 mod action;
 mod answer;
 mod carried;
+mod code;
+mod concept;
 mod cover;
 mod dialogue;
 mod escape;
 mod files;
 mod lines_by_word;
 mod link;
+mod names;
 mod own;
 mod page;
 mod piece_filter;
@@ -22,18 +25,22 @@ mod statement;
 mod table;
 mod weight;
 mod write;
+mod written;
 
 use crate::facts::Secrets;
 use crate::ledger::Ledger;
 use crate::statement_source::SourcedText;
 use crate::{EntryId, Material, Original, Tokens};
 pub use answer::AnswerIndex;
+pub(crate) use code::is_mute;
+pub(crate) use concept::{WordPairs, word_pairs};
 use escape::Escape;
 use page::SummaryPage;
 pub(crate) use quoted_line::LineTraits;
 use reading::Reading;
 pub(crate) use reading::{StatedRule, rules_in};
 pub(crate) use statement::{StatedSentence, sentences_in};
+pub(crate) use written::{WrittenNote, file_written, notes_in, purpose};
 
 /// A summary without its fence, and what it was made from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -17,6 +17,7 @@ pub(super) enum Section {
     Constraints,
     Earlier,
     Dialogue,
+    Done,
     InProgress,
     NextSteps,
     Blocked,
@@ -28,11 +29,12 @@ pub(super) enum Section {
 
 impl Section {
     /// Every section, in order.
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Goal,
         Self::Constraints,
         Self::Earlier,
         Self::Dialogue,
+        Self::Done,
         Self::InProgress,
         Self::NextSteps,
         Self::Blocked,
@@ -54,6 +56,7 @@ impl Section {
             Self::Constraints => "## Constraints & Preferences",
             Self::Earlier => "## Earlier summary, as it stood then",
             Self::Dialogue => "## Dialogue, oldest first",
+            Self::Done => "## Progress: Done",
             Self::InProgress => "## Progress: In progress",
             Self::NextSteps => "## Next Steps",
             Self::Blocked => "## Progress: Blocked",
@@ -174,6 +177,13 @@ impl<'m> SummaryPage<'m> {
         self.spent += tokens;
         self.sections.entry(section).or_default();
         true
+    }
+
+    /// Gives back what was set aside for a text that is not put.
+    pub(super) fn release(&mut self, section: Section, text: &str, more: Tokens, quota: &mut Tokens) {
+        let tokens = self.weigh(section, text).1 + more;
+        self.spent = self.spent.less(tokens);
+        *quota += tokens;
     }
 
     /// Adds a line whose room was set aside.

@@ -1,7 +1,9 @@
-//! What a line of a passage tells by itself when it might be quoted: whether it speaks of its facts, and about what it
-//! takes. A line never changes, so this is found once with the digest of its message; which lines are quoted is `select`'s.
+//! What a line of a passage tells by itself when it might be quoted: whether it speaks of its facts or is mute, and about
+//! what it takes. A line never changes, so this is found once with the digest of its message; which lines are quoted is `select`'s.
 
+use super::code::is_mute;
 use super::link::is_linking;
+use super::weight::TUNING;
 
 /// A line without words of its own is shown with the one before it, up to this many bytes.
 const JOINED_BYTES_MAX: usize = 220;
@@ -11,6 +13,8 @@ const JOINED_BYTES_MAX: usize = 220;
 pub(crate) struct LineTraits {
     /// Whether ordinary words stand in it beside its facts.
     pub is_linking: bool,
+    /// Whether it says nothing by itself.
+    pub is_mute: bool,
     /// About how many tokens it takes.
     pub cost: f64,
     /// With the line before it, where that makes it speak.
@@ -22,6 +26,8 @@ pub(crate) struct LineTraits {
 pub(crate) struct JoinedLine {
     /// Where the one before it begins.
     pub start: u32,
+    /// How much of their facts' worth both earn.
+    pub share: f64,
     /// About how many tokens both take.
     pub cost: f64,
 }
@@ -32,7 +38,7 @@ impl LineTraits {
         let line = text[start as usize..end as usize].trim();
         let is_linking = is_linking(line);
         let joined = if is_linking { None } else { JoinedLine::of(text, start, end) };
-        Self { is_linking, cost: cost(line), joined }
+        Self { is_linking, is_mute: is_mute(line), cost: cost(line), joined }
     }
 }
 
@@ -43,8 +49,13 @@ impl JoinedLine {
         let is_short = end as usize - start <= JOINED_BYTES_MAX;
         let both = &text[start..end as usize];
         let speaks = !before.is_empty() && is_short && is_linking(both);
-        speaks.then(|| Self { start: start as u32, cost: cost(both) })
+        speaks.then(|| Self { start: start as u32, share: share(both), cost: cost(both) })
     }
+}
+
+/// What says nothing by itself earns less by the facts in it.
+fn share(text: &str) -> f64 {
+    if text.lines().all(is_mute) { TUNING.mute } else { 1.0 }
 }
 
 /// About how many tokens a text takes, without asking: runs of letters by four, signs by one.

@@ -3,13 +3,14 @@
 
 use super::action::{self, ActionLine};
 use super::answer::asks_person;
+use super::concept::{Concepts, WordPairs};
 use super::dialogue::{Dialogue, spoken};
 use super::own::OwnSummary;
 use super::quoted_line::LineTraits;
 use super::statement::{Finding, meaning_of, sentences_in};
 use super::table::{FactPlace, FactTable};
 use crate::digest::MessageDigest;
-use crate::facts::{Class, Passage, PassageFacts, RuleReach, Secrets, Sighting, Voice, rules, unfold};
+use crate::facts::{Class, Passage, PassageFacts, RuleReach, Secrets, Sighting, Voice, rules};
 use crate::ledger::Ledger;
 use crate::{Author, EntryId, Material, Message, Original, Role, fence};
 use std::borrow::Cow;
@@ -22,6 +23,8 @@ pub(super) struct Doc {
     pub id: Option<EntryId>,
     /// Its text, secrets screened out.
     pub text: Arc<str>,
+    /// The pairs of its words, where somebody said it or called for it, as against what a tool answered.
+    spoken_pairs: Option<WordPairs>,
 }
 
 /// A line of a passage, and the facts in it.
@@ -92,6 +95,10 @@ pub(super) struct Reading {
     pub dialogue: Dialogue,
     /// What the model said on the way that says something.
     pub statements: Vec<Finding>,
+    /// What it wrote into files, and to what end, oldest first.
+    pub file_notes: Vec<FileNote>,
+    /// What all of this is about.
+    pub concepts: Concepts,
     /// The newest summary in view that a model or another tool wrote, to be carried on.
     pub carried: Option<String>,
     /// A person's rules, each once, the newest wording last.
@@ -100,11 +107,25 @@ pub(super) struct Reading {
     pub secrets: Secrets,
     /// Bytes read so far: the clock by which things are old.
     clock: u64,
+    /// What the model said it was about to do, until it does something.
+    announced: Option<Quote>,
+}
+
+/// Something that the model said of a file by changing it.
+pub(super) struct FileNote {
+    /// The file, as the call spells it.
+    pub path: String,
+    /// What it said, and where.
+    pub quote: Quote,
+    /// How much it says, by its marks.
+    pub meaning: f64,
 }
 
 /// Of a longer passage only the first part is read: one giant result must not eat the time of all
 /// others.
 const DOC_BYTES_MAX: usize = 2 << 20;
+/// What the model set out to do says more of a change than a comment in it.
+const PURPOSE_MEANING: f64 = 0.6;
 /// Lines are cut into pieces of at most this many bytes; more is no line but data.
 const LINE_BYTES_MAX: usize = 220;
 
@@ -165,7 +186,7 @@ impl Reading {
             match (original, shown) {
                 (Some(original), Some((_, shown))) => self.leave_part(id, original, shown),
                 (Some(original), None) => self.leave(id, original),
-                (None, Some(shown)) => self.stay(&material.digests.digest(shown)),
+                (None, Some(shown)) => self.stay(id, &material.digests.digest(shown)),
                 (None, None) => {}
             }
         }
@@ -183,7 +204,7 @@ impl Reading {
             hidden.for_each(|rule| self.obey(Some(id), rule.text, rule.reach));
         }
         // The digest that is kept for it is that of the whole message.
-        self.stay(&MessageDigest::new(shown.clone()));
+        self.stay(id, &MessageDigest::new(shown.clone()));
     }
 
     /// A message that leaves view.
@@ -193,14 +214,11 @@ impl Reading {
             return;
         }
         self.actions.extend(message.calls().map(|call| action::of(id, call, &self.secrets)));
-        for call in message.calls().filter(|call| action::tells_others(call)) {
-            let told = self.secrets.screen(&unfold(call)).into_owned();
-            self.state(id, &told);
-        }
+        self.note(id, digest);
         for result in message.results() {
             // What a sub-agent reports is said to the model, and by one.
             if action::finish(&mut self.actions, result).is_some_and(action::delegates) {
-                let told = self.secrets.screen(&result.text()).into_owned();
+                let told = self.secrets.screen(&spoken(&result.text())).into_owned();
                 self.state(id, &told);
             }
         }
@@ -209,6 +227,31 @@ impl Reading {
         }
         self.dialogue.leave(id, message, &self.secrets);
         self.quote(id, digest);
+    }
+
+    /// Takes down what the model wrote with its calls, and what it said it made them for.
+    fn note(&mut self, id: EntryId, digest: &MessageDigest) {
+        if let Some(aim) = digest.purpose() {
+            let text = self.secrets.screen(aim).into_owned();
+            self.announced = Some(Quote { id, text });
+        }
+        // Its first call is what was announced.
+        if digest.message().calls().next().is_some()
+            && let Some(quote) = self.announced.take()
+            && let Some(path) = digest.file_written()
+        {
+            let meaning = PURPOSE_MEANING + meaning_of(&quote.text);
+            self.file_notes.push(FileNote { path: path.to_owned(), quote, meaning });
+        }
+        for note in digest.notes() {
+            let quote = Quote { id, text: self.secrets.screen(&note.text).into_owned() };
+            match &note.path {
+                Some(path) => {
+                    self.file_notes.push(FileNote { path: path.to_string(), quote, meaning: note.meaning })
+                }
+                None => self.statements.push(Finding { quote, meaning: note.meaning, clock: self.clock }),
+            }
+        }
     }
 
     /// Takes down what is kept as sentences of a message that leaves view.
@@ -241,7 +284,7 @@ impl Reading {
     }
 
     /// A message that stays in view: what it shows need not be said again.
-    fn stay(&mut self, digest: &MessageDigest) {
+    fn stay(&mut self, id: EntryId, digest: &MessageDigest) {
         for passage in digest.shown_passages() {
             self.clock += passage.text.len() as u64;
             let clock = self.clock;
@@ -253,7 +296,11 @@ impl Reading {
                 self.table.see(mention, hash, place);
             }
         }
-        self.dialogue.stay(digest.message());
+        if digest.message().author == Author::Person {
+            // The goal tells how it begins.
+            digest.secrets().iter().for_each(|secret| self.secrets.remember(secret));
+        }
+        self.dialogue.stay(id, digest.message(), &self.secrets);
     }
 
     fn take(&mut self, id: Option<EntryId>, passage: &PassageFacts) {
@@ -299,8 +346,9 @@ impl Reading {
         let traits =
             clean.line_traits(|| spans.map(|(start, end)| LineTraits::of(text, start, end)).collect());
         new.iter_mut().zip(traits).for_each(|(line, traits)| line.traits = *traits);
-        let text = text.clone();
-        self.docs.push(Doc { id, text });
+        let is_spoken = matches!(voice, Voice::Said | Voice::Called);
+        let spoken_pairs = is_spoken.then(|| clean.word_pairs().clone());
+        self.docs.push(Doc { id, text: text.clone(), spoken_pairs });
     }
 
     /// The passage as it may be quoted, where that is not as it stands: shortened, or with secrets screened out.
@@ -326,9 +374,14 @@ impl Reading {
         self.rules.push(RuleQuote { text: text.to_owned(), source, reach });
     }
 
-    /// What is known only at the end: which values are outdated.
+    /// What is known only at the end: which values are outdated, and what is spoken of most.
     fn settle(&mut self) {
         self.table.settle(self.clock);
+        let stated = self.statements.iter().map(|statement| statement.quote.text.as_str());
+        let noted = self.file_notes.iter().map(|note| note.quote.text.as_str());
+        self.concepts = Concepts::of(stated.chain(noted));
+        let spoken = self.docs.iter().filter_map(|doc| doc.spoken_pairs.as_ref());
+        spoken.for_each(|pairs| self.concepts.count(pairs));
     }
 }
 

@@ -7,8 +7,9 @@ use super::cover::{Candidate, choose};
 use super::files::REMARK;
 use super::lines_by_word::LinesByWord;
 use super::link::is_linking;
+use super::names::NameList;
 use super::page::{Section, Spot, SummaryPage};
-use super::quoted_line::{JoinedLine, cost};
+use super::quoted_line::{JoinedLine, LineTraits, cost};
 use super::reading::{Doc, Reading};
 use super::weight::{TUNING, chance};
 use crate::facts::{Class, Mention, scan_line, scan_pairs};
@@ -36,7 +37,7 @@ pub(super) fn fill(page: &mut SummaryPage<'_>, reading: &Reading, focus: Option<
 }
 
 /// The part of what is left that the model's own statements may take before lines are looked at.
-const STATEMENTS_SHARE: f64 = 0.15;
+const STATEMENTS_SHARE: f64 = 0.25;
 
 fn statement_pieces(reading: &Reading, told: &LinesByWord<'_>) -> Vec<Candidate<Addition>> {
     let mut seen = HashSet::new();
@@ -48,11 +49,14 @@ fn statement_pieces(reading: &Reading, told: &LinesByWord<'_>) -> Vec<Candidate<
         }
         let mut facts = Vec::new();
         facts_in(text, reading, |fact| facts.extend([named(fact), linked(fact)]));
+        reading.concepts.each(text, |pair| facts.push(concept(reading, pair)));
         facts.sort_unstable();
         facts.dedup();
         let age = ((reading.table.end - statement.clock) as f64 / 40_000.0).ln_1p();
         let bonus = TUNING.meaning * statement.meaning / (1.0 + age);
-        all.push(Candidate { of: Addition::Finding(at), bonus, cost: cost(text) + TUNING.pointer, facts });
+        let share = TUNING.oldest + (statement.clock as f64 / reading.table.end.max(1) as f64).powi(2);
+        let cost = cost(text) + TUNING.pointer;
+        all.push(Candidate { of: Addition::Finding(at), bonus, share, cost, facts });
     }
     all
 }
@@ -66,7 +70,12 @@ fn weights(reading: &Reading) -> Vec<f64> {
         let link = if fact.class == Class::Command { 0.0 } else { TUNING.link };
         [chance * (1.0 - link), chance * link]
     });
-    halves.flatten().collect()
+    halves.flatten().chain(reading.concepts.weights().map(|weight| weight * TUNING.concept)).collect()
+}
+
+/// The place of a pair's weight, behind those of the facts.
+fn concept(reading: &Reading, pair: u32) -> u32 {
+    2 * reading.table.facts.len() as u32 + pair
 }
 
 fn named(fact: u32) -> u32 {
@@ -87,6 +96,7 @@ fn discount<'l>(told: impl Iterator<Item = &'l str>, reading: &Reading, weights:
                 weights[linked(fact) as usize] = 0.0;
             }
         });
+        reading.concepts.each(line, |pair| weights[concept(reading, pair) as usize] = 0.0);
     }
 }
 
@@ -113,6 +123,8 @@ enum Addition {
         /// Where the one before it begins.
         start: u32,
     },
+    /// The names in a line that says nothing by itself.
+    Names(usize),
     /// A tool call.
     Action(usize),
     /// A sentence of the model's.
@@ -139,6 +151,9 @@ fn pieces(reading: &Reading, focus: Option<&str>, listed: &HashSet<String>) -> V
         }
         seen.insert(text, all.len());
         all.push(line_piece(reading, at, focus));
+        if line.traits.is_mute {
+            all.extend(names_piece(reading, at));
+        }
         all.extend(line.traits.joined.map(|joined| joined_piece(reading, at, joined)));
     }
     let count = reading.actions.len() as f64;
@@ -159,8 +174,10 @@ fn line_piece(reading: &Reading, at: usize, focus: Option<&str>) -> Candidate<Ad
     let text = line_text(&reading.docs[line.doc as usize], line.start, line.end);
     // What the person asked to dwell on outweighs any single fact.
     let bonus = if is_about(text, focus) { 1.0 } else { 0.0 };
-    let facts = line_facts(reading, at, line.traits.is_linking);
-    Candidate { of: Addition::Line(at), bonus, cost: line.traits.cost + TUNING.pointer, facts }
+    let LineTraits { is_linking, is_mute, cost, .. } = line.traits;
+    let share = if is_mute { TUNING.mute } else { 1.0 };
+    let facts = line_facts(reading, at, is_linking);
+    Candidate { of: Addition::Line(at), bonus, share, cost: cost + TUNING.pointer, facts }
 }
 
 fn line_facts(reading: &Reading, at: usize, is_linking: bool) -> Vec<u32> {
@@ -173,10 +190,28 @@ fn line_facts(reading: &Reading, at: usize, is_linking: bool) -> Vec<u32> {
     all
 }
 
+/// The names in a line without the line; a command is no name.
+fn names_piece(reading: &Reading, at: usize) -> Option<Candidate<Addition>> {
+    let named_facts = names_in(reading, at);
+    let cost: f64 = named_facts.iter().map(|&fact| cost(&reading.table.name(fact)) + 1.0).sum();
+    let facts: Vec<u32> = named_facts.into_iter().map(named).collect();
+    let of = Addition::Names(at);
+    (!facts.is_empty()).then_some(Candidate { of, bonus: 0.0, share: TUNING.mute, cost, facts })
+}
+
+fn names_in(reading: &Reading, at: usize) -> Vec<u32> {
+    let line = &reading.lines[at];
+    let facts = &reading.line_facts[line.first as usize..(line.first + line.count) as usize];
+    // A command and an error are lines, not names.
+    let is_name =
+        |fact: &u32| !matches!(reading.table.facts[*fact as usize].class, Class::Command | Class::Error);
+    facts.iter().copied().filter(is_name).collect()
+}
+
 fn joined_piece(reading: &Reading, at: usize, joined: JoinedLine) -> Candidate<Addition> {
-    let JoinedLine { start, cost } = joined;
+    let JoinedLine { start, share, cost } = joined;
     let (of, facts) = (Addition::Joined { line: at, start }, line_facts(reading, at, true));
-    Candidate { of, bonus: 0.0, cost: cost + TUNING.pointer, facts }
+    Candidate { of, bonus: 0.0, share, cost: cost + TUNING.pointer, facts }
 }
 
 /// `recency` runs from 0 for the oldest to 1 for the newest action.
@@ -196,7 +231,8 @@ fn action_piece(reading: &Reading, at: usize, recency: f64) -> Candidate<Additio
     facts.sort_unstable();
     facts.dedup();
     let cost = cost(&action.argument) + TUNING.pointer + 2.0;
-    Candidate { of: Addition::Action(at), bonus: TUNING.action * recency * recency, cost, facts }
+    let bonus = TUNING.action * recency * recency;
+    Candidate { of: Addition::Action(at), bonus, share: 1.0, cost, facts }
 }
 
 fn is_about(text: &str, focus: Option<&str>) -> bool {
@@ -212,9 +248,17 @@ type AddedLines = BTreeMap<(Option<EntryId>, u32, u32), String>;
 
 fn write<'p>(page: &mut SummaryPage<'_>, reading: &Reading, pieces: impl Iterator<Item = &'p Addition>) {
     let (mut taken, mut named, mut written) = (AddedLines::new(), HashSet::new(), HashSet::new());
+    let mut names = NameList::default();
     let mut quota = page.room();
     for piece in pieces {
         let (line, start) = match *piece {
+            Addition::Names(at) => {
+                let id = reading.docs[reading.lines[at].doc as usize].id;
+                for fact in names_in(reading, at) {
+                    names.add(page, id, (fact, reading.table.name(fact)), &mut quota);
+                }
+                continue;
+            }
             Addition::Action(at) => {
                 let action = &reading.actions[at];
                 let spot = Spot::new(Section::Actions, at as u64, [action.id]);
@@ -243,12 +287,15 @@ fn write<'p>(page: &mut SummaryPage<'_>, reading: &Reading, pieces: impl Iterato
             named.insert(doc.id);
             written.extend(new);
             taken.insert((doc.id, line.doc, start), text);
+            let facts = &reading.line_facts[line.first as usize..(line.first + line.count) as usize];
+            names.withdraw(page, facts, &mut quota);
         }
         if quota < Tokens(4) {
             break;
         }
     }
     write_lines(page, taken);
+    names.write(page);
 }
 
 /// What `m0123: ` takes.

@@ -2,6 +2,7 @@
 //! open. They are told apart by the words that mark them, in several languages, and weighed by these alone; facts in
 //! them are weighed by `weight`.
 
+use super::link::word_count;
 use super::reading::Quote;
 use crate::EntryId;
 use crate::facts::sentences;
@@ -138,7 +139,7 @@ pub(crate) fn sentences_in(said: &str) -> Vec<StatedSentence> {
             continue;
         }
         for unit in units(line) {
-            let meaning = meaning_of(unit);
+            let meaning = meaning_of(unit).max(if is_acting(unit) { ACTING_MEANING } else { 0.0 });
             if meaning > 0.0 {
                 found.push(StatedSentence { text: unit.into(), meaning });
             }
@@ -156,8 +157,8 @@ pub(super) fn meaning_of(text: &str) -> f64 {
 fn units(line: &str) -> Vec<&str> {
     let mut units: Vec<(usize, usize)> = Vec::new();
     for sentence in sentences(line) {
-        // What only leads on says nothing here.
-        if ANNOUNCES.is_match(sentence) || sentence.ends_with([':', '：']) {
+        // What only leads on says nothing here, unless it says what is about to be changed and how.
+        if (ANNOUNCES.is_match(sentence) || sentence.ends_with([':', '：'])) && !is_acting(sentence) {
             continue;
         }
         let start = sentence.as_ptr() as usize - line.as_ptr() as usize;
@@ -168,6 +169,24 @@ fn units(line: &str) -> Vec<&str> {
         }
     }
     units.into_iter().map(|(start, end)| &line[start..end]).collect()
+}
+
+/// How the model says that it changes something: what it says so of was done next.
+static ACTS: LazyLock<Regex> = LazyLock::new(|| {
+    words(
+        r"(?:fix|updat|chang|replac|remov|add|mak|mov|renam|rewrit|switch|revert|adjust|correct|refactor|extract|simplif|handl|creat|implement|wir|convert|split|introduc|drop|disabl|enabl|wrap|pin|bump)(?:e|es|ed|ing|s|y)?",
+        "修复|修改|添加|删除|更新|改成|替换|修正|追加|削除|更新|変更|実装|수정|추가|삭제|변경|구현",
+    )
+});
+
+/// Fewer words say too little of a change.
+const ACTING_WORDS_MIN: usize = 5;
+/// What such a sentence says by itself.
+const ACTING_MEANING: f64 = 0.2;
+
+/// Whether a sentence says what the model changes, and enough of it to be understood.
+fn is_acting(sentence: &str) -> bool {
+    ACTS.is_match(sentence) && word_count(sentence) >= ACTING_WORDS_MIN
 }
 
 /// A short sentence says less, whatever its marks.

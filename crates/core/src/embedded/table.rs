@@ -138,6 +138,12 @@ impl FactTable {
         number as u32
     }
 
+    /// What a fact is called: its value, with what that is a value of where it says nothing alone.
+    pub(super) fn name(&self, fact: u32) -> String {
+        let FactName { key, value } = &self.names[fact as usize];
+        if key.is_empty() { value.to_string() } else { format!("{key} {value}") }
+    }
+
     /// Stops the clock.
     pub(super) fn settle(&mut self, clock: u64) {
         self.end = clock;

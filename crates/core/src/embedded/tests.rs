@@ -1,5 +1,7 @@
 //! What always holds of a summary.
 
+mod meaning;
+
 use super::{EmbeddedSummary, summarize, summarize_beside};
 use crate::{
     Author, Block, Call, DigestCache, EntryId, Image, Material, Measure, Message, Original, ResultPart, Role,

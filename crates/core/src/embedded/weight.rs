@@ -29,6 +29,12 @@ pub(super) struct Tuning {
     pub action: f64,
     /// What a statement is worth by itself, for each of its marks.
     pub meaning: f64,
+    /// What a pair of words is worth that a sentence tells, for each doubling or so of the passages that speak of it.
+    pub concept: f64,
+    /// The part of its worth that the oldest sentence has; the newest has all of it and this much more.
+    pub oldest: f64,
+    /// The part of a fact's worth that is had in a line which says nothing by itself, and in a bare name.
+    pub mute: f64,
     /// What naming the entry of a run of lines takes, in tokens.
     pub pointer: f64,
 }
@@ -45,6 +51,9 @@ pub(super) const TUNING: Tuning = Tuning {
     link: 0.55,
     action: 0.05,
     meaning: 0.4,
+    concept: 0.03,
+    oldest: 0.5,
+    mute: 0.5,
     pointer: 2.0,
 };
 

@@ -3,14 +3,14 @@
 
 use super::answer::{brief, choice};
 use super::carried;
-use super::dialogue::Turn;
+use super::dialogue::{Turn, is_request};
 use super::files::{self, FileQuotas};
 use super::page::{Section, Spot, SummaryPage};
 use super::reading::{Quote, Reading};
 use super::statement::meaning;
-use crate::Tokens;
 use crate::facts::sentences;
-use crate::ledger::TodoState;
+use crate::ledger::{Todo, TodoState};
+use crate::{EntryId, Tokens};
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
@@ -24,6 +24,7 @@ impl Shares {
     const RULES: u64 = 15;
     /// What rules leave of their share is added to it; beyond it the newest are kept, and a note says so.
     const TODOS: u64 = 5;
+    const DONE: u64 = 4;
     const GOAL: u64 = 5;
     const QUESTION: u64 = 3;
     const NEWEST_CLOSINGS: u64 = 22;
@@ -67,6 +68,7 @@ pub(super) fn fixed_parts(
     let behind = share(budget, Shares::BLOCKED + Shares::CHANGED + Shares::READ);
     write_requests(page, reading, &mut share(budget, Shares::REQUESTS).min(page.room().less(behind)));
     write_older_closings(page, reading, &mut share(budget, Shares::OLDER_CLOSINGS));
+    write_done(page, reading, &mut share(budget, Shares::DONE));
     write_blocked(page, reading, &mut share(budget, Shares::BLOCKED));
     let quotas = FileQuotas { changed: share(budget, Shares::CHANGED), read: share(budget, Shares::READ) };
     files::write(page, reading, quotas);
@@ -100,6 +102,31 @@ fn write_todos(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens
     }
 }
 
+/// What was done of the todo list and of what the person listed, the newest first; and of a list that the model has
+/// reported on, what it has not said to be done.
+fn write_done(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
+    let done = |(_, todo): &(usize, &Todo)| todo.state == TodoState::Done;
+    for (order, todo) in reading.ledger.todos.iter().enumerate().filter(done).rev() {
+        let spot = Spot::new(Section::Done, order as u64, [todo.entry]);
+        page.add(&spot, &format!("- [x] {}", one_line(&todo.text)), quota);
+    }
+    let requests = &reading.ledger.requests;
+    let reported: HashSet<EntryId> =
+        requests.iter().filter(|item| item.done.is_some()).map(|item| item.entry).collect();
+    for (order, item) in requests.iter().enumerate().rev().filter(|(_, item)| reported.contains(&item.entry))
+    {
+        let (order, text) = (LISTED | order as u64, one_line(&item.text));
+        let (section, text) = match item.done {
+            Some(said) => (Section::Done, format!("- [x] {text} ({said})")),
+            None => (Section::NextSteps, format!("- not said to be done: {text} ({})", item.entry)),
+        };
+        page.add(&Spot::new(section, order, item.done.into_iter().chain([item.entry])), &text, quota);
+    }
+}
+
+/// What a person listed stands behind the todo list.
+const LISTED: u64 = 1 << 32;
+
 /// The person's rules: those that hold everywhere first, and of each kind the newest.
 fn write_rules(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens, notes: &mut Vec<String>) {
     let mut rules: Vec<_> = reading.rules.iter().enumerate().collect();
@@ -117,19 +144,31 @@ fn write_rules(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens
     }
 }
 
-/// The newest request among what leaves view that is more than a word on the way; those after the cut stay in view
-/// themselves.
+/// The newest request that is more than a word on the way. Where it stands in view itself, its beginning says which of
+/// the messages in view it is.
 fn write_goal(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
-    let newest = reading.dialogue.requests().rev().find(|asked| is_request(&asked.text));
-    if let Some(asked) = newest.or_else(|| reading.dialogue.requests().next_back()) {
+    let left = || reading.dialogue.requests().rev();
+    let newest = || left().find(|asked| is_request(&asked.text)).or_else(|| left().next());
+    // What was said since the first message is the newer of the two; the first stays in view for good.
+    let in_view = reading.dialogue.in_view.as_ref().filter(|shown| left().all(|asked| asked.id < shown.id));
+    if let Some(asked) = in_view {
+        // A pointer would lead to what nobody has to look up.
+        let text = format!("Asked (in view): {}", beginning(&asked.text));
+        page.add(&Spot::new(Section::Goal, 0, None), &text, quota);
+    } else if let Some(asked) = newest() {
         let text = format!("Asked ({}): {}", asked.id, one_line(&asked.text));
         page.add_ends(&Spot::new(Section::Goal, 0, [asked.id]), &text, quota);
     }
 }
 
-/// "go on" asks for nothing new.
-fn is_request(text: &str) -> bool {
-    text.split_whitespace().count() >= 4 || text.chars().filter(|c| !c.is_ascii()).count() >= 8
+/// As many words name a request that can be read in view.
+const GOAL_WORDS: usize = 24;
+
+fn beginning(text: &str) -> String {
+    let mut words = text.split_whitespace();
+    let first: Vec<&str> = words.by_ref().take(GOAL_WORDS).collect();
+    let more = if words.next().is_some() { " …" } else { "" };
+    first.join(" ") + more
 }
 
 fn write_question(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
@@ -233,8 +272,8 @@ fn write_answers(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Toke
 /// Where even that leaves too little for each, the newest are kept.
 fn write_requests(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
     let mut said = HashSet::new();
-    // "go on" said twenty times is told once, where it was said last.
-    let is_new = |asked: &&Quote| is_request(&asked.text) || said.insert(asked.text.to_lowercase());
+    // "go on" said twenty times, and what a tool that resumes a session says again, is told once, where it was said last.
+    let is_new = |asked: &&Quote| said.insert(one_line(&asked.text).to_lowercase());
     let requests: Vec<(Spot, String)> = (reading.dialogue.requests().rev().filter(is_new))
         .map(|asked| (place(asked, 0), format!("{} user: {}", asked.id, one_line(&asked.text))))
         .collect();
@@ -281,9 +320,11 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The lines of a text, without the empty ones, and with headings that cannot pass for ours.
+/// The lines of a text, without those that hold no word, and with headings that cannot pass for ours.
 fn lines(text: &str) -> String {
-    let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
+    let is_told =
+        |line: &&str| !line.trim_start().starts_with("```") && line.chars().any(char::is_alphanumeric);
+    let lines = text.lines().map(str::trim_end).filter(is_told);
     let plain = lines.map(|line| match line.starts_with('#') {
         true => format!("**{}**", line.trim_start_matches('#').trim().trim_matches('*')),
         false => line.to_owned(),

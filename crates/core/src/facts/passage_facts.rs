@@ -2,7 +2,7 @@
 
 use super::{FactHash, Mention, Passage, Sighting, Voice, scan, tells_of_an_end};
 use crate::Author;
-use crate::embedded::LineTraits;
+use crate::embedded::{LineTraits, WordPairs, word_pairs};
 use crate::facts::Class;
 use std::sync::{Arc, OnceLock};
 
@@ -20,6 +20,7 @@ pub(crate) struct PassageFacts {
     facts: Vec<FactSpan>,
     tells_of_an_end: OnceLock<bool>,
     line_traits: OnceLock<Box<[LineTraits]>>,
+    word_pairs: OnceLock<WordPairs>,
 }
 
 /// A fact, by where it stands in its passage.
@@ -59,6 +60,7 @@ impl PassageFacts {
             facts,
             tells_of_an_end: OnceLock::new(),
             line_traits: OnceLock::new(),
+            word_pairs: OnceLock::new(),
         }
     }
 
@@ -74,6 +76,11 @@ impl PassageFacts {
     /// What its lines with facts tell by themselves, in their order; looked for when first asked for.
     pub(crate) fn line_traits(&self, look: impl FnOnce() -> Box<[LineTraits]>) -> &[LineTraits] {
         self.line_traits.get_or_init(look)
+    }
+
+    /// The pairs of neighbouring words in it.
+    pub(crate) fn word_pairs(&self) -> &WordPairs {
+        self.word_pairs.get_or_init(|| word_pairs(&self.text))
     }
 
     /// Whether it says that something has come to its end.

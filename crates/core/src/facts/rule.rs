@@ -38,6 +38,11 @@ static ANNOUNCES: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// How a sentence ends whose object stands below it: "then i want", in front of a list.
+static BROKEN_OFF: LazyLock<Regex> = LazyLock::new(|| {
+    compile(r"(?i)^(?:\S+\s+){0,5}(?:want|need|like|prefer|should|must|to|that|the|is|are)$")
+});
+
 /// The rules in what a person said, in order. What they pasted, asked or only described makes none.
 pub fn rules(said: &str) -> Vec<Rule<'_>> {
     let mut all = Vec::new();
@@ -82,7 +87,7 @@ fn says_something(item: &str) -> bool {
 fn rule(text: &str) -> Option<Rule<'_>> {
     let text = text.trim();
     let chars = text.chars().take(RULE_CHARS_MAX + 1).count();
-    if !(4..=RULE_CHARS_MAX).contains(&chars) || text.ends_with([':', '：']) {
+    if !(4..=RULE_CHARS_MAX).contains(&chars) || text.ends_with([':', '：']) || BROKEN_OFF.is_match(text) {
         return None;
     }
     let class = if forbids(text) { Class::Prohibition } else { Class::Requirement };
@@ -198,6 +203,12 @@ mod tests {
         for said in left {
             assert_eq!(found(said), [], "{said}");
         }
+    }
+
+    #[test]
+    fn what_leads_up_to_a_list_is_no_rule() {
+        assert_eq!(found("i have a repo right? then i want\n1. arm yourself with context"), []);
+        assert_eq!(found("i want it in Go").len(), 1);
     }
 
     #[test]

@@ -176,7 +176,9 @@ impl<'a> ModelQuestion<'a> {
             | Failure::TimedOut
             | Failure::Refused(_)
             | Failure::Unavailable(_) => CallProblem::Failed(Complaint::NoAnswer(failure.to_string())),
-            Failure::Denied(_) | Failure::Unreachable(_) => CallProblem::Hopeless(failure.to_string()),
+            Failure::Denied(_) | Failure::Unreachable(_) | Failure::Late { .. } => {
+                CallProblem::Hopeless(failure.to_string())
+            }
         })?;
         let source = self.size_of(&part.ids);
         if reply.native.is_some() {

@@ -34,7 +34,8 @@ impl UndoneMarks {
             | Mark::Refill
             | Mark::Hold { .. }
             | Mark::Reset
-            | Mark::Request { .. } => {}
+            | Mark::Request { .. }
+            | Mark::Observation { .. } => {}
         }
     }
 

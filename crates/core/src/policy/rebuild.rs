@@ -164,6 +164,9 @@ pub struct GuardRule {
     /// How long an operator may take over a checkpoint; then the plan goes on to the next strategy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint_seconds_max: Option<u64>,
+    /// How long a request may wait for a model's summary; then what needs no model is done. Without an end where it is not set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_seconds_max: Option<u64>,
 }
 
 impl Default for GuardRule {
@@ -180,6 +183,7 @@ impl Default for GuardRule {
             hook_seconds_max: 10,
             hooks_on_prune: false,
             checkpoint_seconds_max: Some(3_600),
+            wait_seconds_max: Some(120),
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::visible_text::{VisibleText, flat};
 use super::{MissingFact, Verification};
-use crate::embedded::harmless;
-use crate::facts::RepairLine;
+use crate::embedded::{harmless, is_mute};
+use crate::facts::{Evidence, Fact, RepairLine};
 use crate::{Material, SourcedText, Tokens};
 use std::collections::{HashMap, HashSet};
 
@@ -46,6 +46,16 @@ fn line_of(missing: &MissingFact) -> String {
         RepairLine::Rule => format!("- rule: {line}"),
         RepairLine::Bare => line.to_string(),
         RepairLine::Question => format!("- unanswered: {line}"),
+        // Code says nothing by itself: the name in it is told without it.
+        RepairLine::Pointed if is_named(fact) && is_mute(line) => format!("{}: {}", fact.source, fact.value),
         RepairLine::Pointed => format!("{}: {line}", fact.source),
+    }
+}
+
+/// Whether a fact is known by its value alone.
+fn is_named(fact: &Fact) -> bool {
+    match fact.class.row().evidence {
+        Evidence::Word | Evidence::Address => true,
+        Evidence::Pair | Evidence::Beside | Evidence::Sentence => false,
     }
 }

@@ -7,9 +7,8 @@ use crate::event::Event;
 use crate::ports::{Clock, SummaryModel};
 use crate::session::{PlanOptions, Session};
 use epitome_core::{
-    Archive, Available, CallResult, CheckpointView, CompactorReply, Conclusion, Decision, EntryId,
-    HookAnswer, HookRun, ModelQuestion, Next, Outcome, Plan, PlanDraft, Record, Summarizer, Trigger,
-    UpcomingCompaction, embedded,
+    Archive, Available, CheckpointView, CompactorReply, Conclusion, Decision, EntryId, HookAnswer, HookRun,
+    Next, Outcome, Plan, PlanDraft, Record, Summarizer, Trigger, UpcomingCompaction, embedded,
 };
 use futures_util::future::{Either, join_all, select};
 use std::future::Future;
@@ -89,7 +88,7 @@ impl Driver {
                 consultation.answer(answers)?
             }
             Next::Call(question) => {
-                let called = self.call(&question).await;
+                let called = self.call(session, &question).await?;
                 question.answer(called)?
             }
             Next::Delegate(delegation) => {
@@ -126,12 +125,6 @@ impl Driver {
             operator: self.ports.operator.is_some(),
             prompts: &self.ports.prompts,
         }
-    }
-
-    /// Makes the calls of a question: at once where there are several.
-    async fn call(&self, question: &ModelQuestion<'_>) -> Vec<CallResult> {
-        let Some(SummaryModel { model, .. }) = &self.ports.model else { return Vec::new() };
-        join_all(question.requests().iter().map(|request| model.summarize(request.clone()))).await
     }
 
     /// Asks every hook at once, each within its deadline.

@@ -43,6 +43,7 @@ impl SessionTree {
                 batch.messages.push((one.id, message));
             }
             batch.leaf = session.leaf().filter(|_| !batch.messages.is_empty());
+            self.keep_superseded(session, step, &mut batch);
             state.leaf = batch.leaf.or(state.leaf);
             (expected, renumbering, batch)
         };

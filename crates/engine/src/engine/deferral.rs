@@ -30,9 +30,17 @@ impl Engine {
         let Some(tree) = self.live_tree(session) else { return Ok(()) };
         let in_order = tree.commits.lock().await;
         let flushed = tree.flush(&*self.store).await;
+        if flushed.is_ok() {
+            tree.let_abandoned_go();
+        }
         drop(in_order);
         self.forget_fresh(session);
         self.forget_unless_stored(session, flushed).await
+    }
+
+    /// Whether something of a session was put off and is not stored yet.
+    pub fn has_deferred(&self, session: SessionId) -> bool {
+        self.live_tree(session).is_some_and(|tree| tree.state().deferred.is_some())
     }
 
     pub(super) fn live_tree(&self, session: SessionId) -> Option<Arc<SessionTree>> {
@@ -110,10 +118,22 @@ impl SessionTree {
 
 /// Two batches as one, in their order.
 fn merge(mut first: CommitBatch, second: CommitBatch) -> CommitBatch {
-    let CommitBatch { entries, messages, hashes, leaf, events, about, file, delivered, durability, time_ms } =
-        second;
+    let CommitBatch {
+        entries,
+        messages,
+        times,
+        hashes,
+        leaf,
+        events,
+        about,
+        file,
+        delivered,
+        durability,
+        time_ms,
+    } = second;
     first.entries.extend(entries);
     first.messages.extend(messages);
+    first.times.extend(times);
     first.hashes.extend(hashes);
     first.events.extend(events);
     first.delivered.extend(delivered);

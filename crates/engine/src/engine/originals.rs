@@ -9,9 +9,12 @@ use super::tree::{SessionTree, TreeState};
 use crate::error::EngineError;
 use crate::session::Session;
 use crate::store::Store;
-use epitome_core::{EntryId, MemoryArchive};
+use epitome_core::{EntryId, KeptBodies, MemoryArchive};
 use std::collections::HashSet;
 use std::sync::Arc;
+
+/// So many messages may be held that nobody looks at any more.
+const ABANDONED_MAX: usize = 64;
 
 impl SessionTree {
     /// An archive for one act on the path to `leaf`, with what must be at hand to derive and count it: messages that a way of counting
@@ -91,6 +94,19 @@ impl SessionTree {
         let gone: Vec<EntryId> =
             session.history().iter().copied().filter(|id| !in_view.contains(id)).collect();
         self.archive.remove(&gone);
+    }
+
+    /// Lets go of what no path has in view that was worked on last, once enough was appended to be worth a look: a client that changes
+    /// what it said last leaves a branch behind with each request. All of it is stored; who goes back there reads it again.
+    pub(super) fn let_abandoned_go(&self) {
+        let mut state = self.state();
+        let is_stored = self.kept == KeptBodies::All && state.deferred.is_none();
+        if state.appended < ABANDONED_MAX || self.archive.is_backed() || !is_stored {
+            return;
+        }
+        state.appended = 0;
+        let views = state.paths.iter().flat_map(|path| path.context().message_slots().map(|(id, ..)| id));
+        self.archive.retain(&views.collect::<Vec<EntryId>>());
     }
 }
 

@@ -4,14 +4,19 @@
 
 use super::backgrounds::Backgrounds;
 use super::deferral::DeferredBatch;
+use super::prefix_jobs::PrefixJob;
+use super::shared_waiter::Crowd;
 use super::{Checkout, HashedMessages};
 use crate::error::EngineError;
 use crate::event::Event;
 use crate::session::{AppendedEntry, Session, Step};
-use crate::store::{ChainHash, CommitBatch, Durability, Lease, SessionId, Store, StoredSession};
-use epitome_core::{Entry, EntryId, Item, Log, MemoryArchive, Role, SizeTable};
-use futures_util::lock::{Mutex as AsyncMutex, MutexGuard as AsyncGuard, OwnedMutexGuard};
+use crate::store::{
+    ChainHash, CommitBatch, Durability, Lease, SessionAbout, SessionId, Store, StoredSession,
+};
+use epitome_core::{Entry, EntryId, Item, KeptBodies, Log, MemoryArchive, Role, SizeTable};
+use futures_util::lock::{Mutex as AsyncMutex, MutexGuard as AsyncGuard};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,6 +26,10 @@ pub(super) struct SessionTree {
     pub(super) lease: Lease,
     /// Whether what need only outlive this process is put off.
     pub(super) defers: bool,
+    /// Which texts that are said again are stored.
+    pub(super) kept: KeptBodies,
+    /// Whether somebody gave texts that the store does not keep, since the last act ended.
+    is_supplied: AtomicBool,
     /// Originals of what is in view on some path.
     pub(super) archive: Arc<MemoryArchive>,
     state: Mutex<TreeState>,
@@ -31,7 +40,9 @@ pub(super) struct SessionTree {
     /// Held from the moment the log has grown until the store has taken that: commits reach it in that order.
     pub(super) commits: AsyncMutex<()>,
     /// Compactions under way.
-    jobs: Mutex<Vec<PrefixJob>>,
+    pub(super) jobs: Mutex<Vec<PrefixJob>>,
+    /// Those who wait for one of them.
+    pub(super) crowd: Crowd,
     backgrounds: Arc<Backgrounds>,
 }
 
@@ -41,65 +52,51 @@ pub(super) struct TreeState {
     /// Where the path ends that the live entries are of, while they alone are at hand.
     live_leaf: Option<EntryId>,
     pub(super) sizes: HashMap<Arc<str>, Arc<SizeTable>>,
+    /// What is known of it beside its entries.
+    pub(super) about: SessionAbout,
     /// Messages by the hash of everything up to them; of this process alone.
     hashes: HashMap<ChainHash, EntryId>,
     /// What was appended and is not stored yet.
     pub(super) deferred: Option<DeferredBatch>,
     /// Paths that were worked on last, the newest last.
     pub(super) paths: Vec<Session>,
-}
-
-struct PrefixJob {
-    /// The last message it covers.
-    anchor: EntryId,
-    gate: Arc<AsyncMutex<()>>,
-}
-
-/// The right to compact a prefix, given back when it is dropped.
-pub(super) struct PrefixClaim {
-    tree: Arc<SessionTree>,
-    anchor: EntryId,
-    _gate: OwnedMutexGuard<()>,
-}
-
-impl Drop for PrefixClaim {
-    fn drop(&mut self) {
-        self.tree.jobs().retain(|job| job.anchor != self.anchor);
-    }
+    /// How many messages were appended since it was last looked for those that were left behind.
+    pub(super) appended: usize,
 }
 
 /// The acts of one request ask once whether the session is still ours. Whoever takes it from a process that lives waits for far longer,
 /// and what is committed under an old lease is refused.
 const HOLD_TIME: Duration = Duration::from_millis(50);
-/// As many paths are kept ready for their next request: a person's agent, its sub-agents, and a retry or two.
-const PATHS_MAX: usize = 8;
+/// As many paths are kept ready for their next request: a person's agent, its sub-agents, and a retry or two, each with its last
+/// reply and without.
+const PATHS_MAX: usize = 16;
 
 impl SessionTree {
-    pub(super) fn new(lease: Lease, opened: StoredSession, defers: bool) -> Self {
-        let StoredSession { log, leaf, live_leaf, sizes, about: _, originals } = opened;
+    pub(super) fn new(lease: Lease, opened: StoredSession, defers: bool, kept: KeptBodies) -> Self {
+        let StoredSession { log, leaf, live_leaf, sizes, about, originals } = opened;
         let sizes = sizes.into_iter().collect();
         let (hashes, paths) = (HashMap::new(), Vec::new());
-        let state = TreeState { log, leaf, live_leaf, sizes, hashes, deferred: None, paths };
+        let state =
+            TreeState { log, leaf, live_leaf, sizes, about, hashes, deferred: None, paths, appended: 0 };
         Self {
             id: lease.session,
             lease,
             defers,
+            kept,
+            is_supplied: AtomicBool::new(false),
             archive: originals.map(MemoryArchive::in_front_of).map(Arc::new).unwrap_or_default(),
             state: Mutex::new(state),
             held_at: Mutex::new(Instant::now()),
             writer: AsyncMutex::default(),
             commits: AsyncMutex::default(),
             jobs: Mutex::default(),
+            crowd: Crowd::default(),
             backgrounds: Arc::default(),
         }
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, TreeState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn jobs(&self) -> MutexGuard<'_, Vec<PrefixJob>> {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn lease(&self) -> Lease {
@@ -113,6 +110,15 @@ impl SessionTree {
 
     pub(super) fn note_held(&self) {
         *self.held_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    pub(super) fn note_supplied(&self) {
+        self.is_supplied.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether texts were given since this was last asked: what is not in view of them is let go.
+    pub(super) fn was_supplied(&self) -> bool {
+        self.is_supplied.swap(false, Ordering::Relaxed)
     }
 
     pub(super) fn leaf(&self) -> Option<EntryId> {
@@ -152,21 +158,35 @@ impl SessionTree {
         self.writer.lock().await
     }
 
-    /// Appends messages below `parent`; what is known under its hash already is gone past.
+    /// Appends messages below `parent`; what is known under its hash already is gone past. They deliver these queued inputs.
     pub(super) async fn append(
         &self,
         store: &dyn Store,
         parent: Option<EntryId>,
         arrival: HashedMessages,
+        delivered: Vec<u64>,
     ) -> Result<Vec<EntryId>, EngineError> {
+        let same = match arrival.messages.first() {
+            Some((message, Some(hash))) if !self.state().hashes.contains_key(hash) => {
+                self.same_reply(store, parent, message).await?
+            }
+            Some(_) | None => None,
+        };
         let _in_order = self.commits.lock().await;
         let HashedMessages { messages, about, is_repeated, time_ms } = arrival;
         let durability = if is_repeated { Durability::System } else { Durability::Disk };
-        let mut batch = CommitBatch { about, durability, time_ms, ..CommitBatch::default() };
+        let is_kept = !is_repeated || self.kept == KeptBodies::All;
+        let mut batch = CommitBatch { about, durability, delivered, time_ms, ..CommitBatch::default() };
         let (mut ids, mut at) = (Vec::new(), parent);
         let expected = {
             let mut state = self.state();
             let expected = state.log.len();
+            batch.about.iter().for_each(|about| state.about.clone_from(about));
+            // What was taken up before its client sent it back is found by its hash from now on.
+            if let (Some(id), Some((_, Some(hash)))) = (same, messages.first()) {
+                state.hashes.insert(*hash, id);
+                batch.hashes.push((*hash, id));
+            }
             for (message, hash) in messages {
                 if let Some(&known) = hash.as_ref().and_then(|hash| state.hashes.get(hash)) {
                     (at, batch.leaf) = (Some(known), Some(known));
@@ -177,8 +197,9 @@ impl SessionTree {
                 let id = Arc::make_mut(&mut state.log).append(at, entry.clone())?;
                 let message = Arc::new(message);
                 self.archive.put_shared(id, message.clone());
+                state.appended += 1;
                 batch.entries.push(AppendedEntry { id, parent: at, entry });
-                batch.messages.push((id, message));
+                batch.messages.extend(is_kept.then_some((id, message)));
                 if let Some(hash) = hash {
                     state.hashes.insert(hash, id);
                     batch.hashes.push((hash, id));
@@ -191,6 +212,19 @@ impl SessionTree {
         };
         self.put(store, expected, batch).await?;
         Ok(ids)
+    }
+
+    /// Says otherwise what is known of the session.
+    pub(super) async fn describe(&self, store: &dyn Store, about: SessionAbout) -> Result<(), EngineError> {
+        let _in_order = self.commits.lock().await;
+        let expected = {
+            let mut state = self.state();
+            state.about.clone_from(&about);
+            state.log.len()
+        };
+        let batch =
+            CommitBatch { about: Some(about), durability: Durability::System, ..CommitBatch::default() };
+        self.put(store, expected, batch).await
     }
 
     /// The last of these hashes that this process has appended under: its place among them, and the message.
@@ -264,23 +298,6 @@ impl SessionTree {
             state.log.len()
         };
         self.put(store, expected, CommitBatch { leaf: Some(leaf), time_ms, ..CommitBatch::default() }).await
-    }
-
-    /// Takes the right to compact the prefix up to `anchor`; the gate of whoever is at work on a prefix of
-    /// `history`, where somebody is.
-    pub(super) fn claim(
-        self: &Arc<Self>,
-        anchor: EntryId,
-        history: &[EntryId],
-    ) -> Result<PrefixClaim, Arc<AsyncMutex<()>>> {
-        let mut jobs = self.jobs();
-        if let Some(job) = jobs.iter().find(|job| history.binary_search(&job.anchor).is_ok()) {
-            return Err(job.gate.clone());
-        }
-        let gate = Arc::new(AsyncMutex::new(()));
-        let held = gate.clone().try_lock_owned().expect("nobody else knows of this gate yet");
-        jobs.push(PrefixJob { anchor, gate });
-        Ok(PrefixClaim { tree: self.clone(), anchor, _gate: held })
     }
 
     pub(super) fn backgrounds(&self) -> &Arc<Backgrounds> {

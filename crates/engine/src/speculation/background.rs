@@ -1,7 +1,7 @@
 //! The summary of a path that is under way in the background: when it is begun, taken up, waited for and let go. What it
 //! is bound to, and whether it is used, is the session's.
 
-use super::{MOVED, OUTGROWN, PrefixBinding, PreparedCompaction};
+use super::{LATE, MOVED, OUTGROWN, PrefixBinding, PreparedCompaction};
 use crate::check::LookPoint;
 use crate::driver::{CompactOptions, Driver, Recovery, TurnEnd};
 use crate::error::EngineError;
@@ -56,7 +56,7 @@ impl Background {
         point: LookPoint,
         spawn: &dyn Spawn,
     ) -> Result<Step, EngineError> {
-        self.catch_up(session, point).await?;
+        self.catch_up(driver, session, point).await?;
         let step = driver.prepare_at(session, point).await?;
         Ok(self.go_on(driver, session, spawn, step))
     }
@@ -72,7 +72,7 @@ impl Background {
         match end {
             TurnEnd::Broken => driver.end_turn(session, end).await,
             TurnEnd::Good => {
-                self.catch_up(session, LookPoint::TurnEnd).await?;
+                self.catch_up(driver, session, LookPoint::TurnEnd).await?;
                 let step = driver.end_turn(session, end).await?;
                 Ok(self.go_on(driver, session, spawn, step))
             }
@@ -80,13 +80,18 @@ impl Background {
     }
 
     /// Takes up what is done, and waits for what is under way where a compaction is due that can use it.
-    async fn catch_up(&mut self, session: &mut Session, point: LookPoint) -> Result<(), EngineError> {
+    async fn catch_up(
+        &mut self,
+        driver: &Driver,
+        session: &mut Session,
+        point: LookPoint,
+    ) -> Result<(), EngineError> {
         self.remind(session);
         self.take_up(session);
         // What was asked for uses what is ready, and waits for nothing that covers less than it would itself.
         let is_asked_for = point == LookPoint::TurnEnd && session.is_requested();
         if !is_asked_for && session.needs_compaction(point)? {
-            self.wait(session).await;
+            self.wait(driver, session).await;
         }
         Ok(())
     }
@@ -144,7 +149,7 @@ impl Background {
         }
         let Some((speculation, binding)) = session.speculate().zip(session.binding()) else { return };
         let result = Arc::new(Mutex::new(None));
-        let (driver, kept) = (driver.clone(), result.clone());
+        let (driver, kept) = (driver.unhurried(), result.clone());
         let work = Box::pin(async move {
             let made = speculation.run(&driver).await;
             *kept.lock().unwrap_or_else(PoisonError::into_inner) = made;
@@ -200,14 +205,17 @@ impl Background {
     }
 
     /// Waits for what is under way, unless it would be of no use.
-    async fn wait(&mut self, session: &mut Session) {
+    async fn wait(&mut self, driver: &Driver, session: &mut Session) {
         let Some(running) = &mut self.running else { return };
         if !session.is_worth_waiting_for(running.binding) {
             self.let_go(session, OUTGROWN);
             return;
         }
         // Only once this ends is it over: a caller who gives up waiting finds it still under way.
-        running.work.as_mut().await;
+        if !driver.in_time(session, running.work.as_mut()).await {
+            self.let_go(session, LATE);
+            return;
+        }
         running.is_done = true;
         let made = running.take();
         self.running = None;

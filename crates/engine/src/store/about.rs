@@ -24,12 +24,27 @@ pub struct SessionAbout {
     /// The folder it was worked in.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub project: String,
+    /// What the proxy keeps of it beside its entries, in a form of its own.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub proxy_state: String,
     /// What one conversation of many in its file it is, where it is of a file with several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation: Option<usize>,
     /// The session that keeps the file it was read from, where that is another: of the conversations of one file, one does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_in: Option<u64>,
+    /// Where it was forked from, where it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fork: Option<ForkOrigin>,
+}
+
+/// The session that another began as, and how much of it: what was spent there was paid there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForkOrigin {
+    /// The session's number.
+    pub session: u64,
+    /// So many entries were taken over.
+    pub entries: usize,
 }
 
 /// How a session came into a store.

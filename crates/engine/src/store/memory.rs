@@ -220,6 +220,11 @@ impl Tables {
 
     fn originals(&self, session: SessionId, ids: &[EntryId]) -> Result<Vec<Arc<Message>>, StoreError> {
         let kept = self.sessions.get(&session).ok_or(StoreError::NoSession(session))?;
+        let is_left_out = |id: &EntryId| !kept.messages.contains_key(id) && kept.log.item(*id).is_some();
+        let left_out: Vec<EntryId> = ids.iter().copied().filter(is_left_out).collect();
+        if !left_out.is_empty() {
+            return Err(StoreError::NotKept { session, ids: left_out });
+        }
         let one = |&id: &EntryId| {
             kept.messages
                 .get(&id)
@@ -245,7 +250,11 @@ impl Tables {
             return Err(StoreError::Conflict { session, expected, found });
         }
         append_all(&mut kept.log, batch.entries)?;
-        kept.messages.extend(batch.messages.into_iter().map(|(id, message)| (id, (message, batch.time_ms))));
+        let times: HashMap<EntryId, u64> = batch.times.into_iter().collect();
+        for (id, message) in batch.messages {
+            let time_ms = times.get(&id).copied().or(batch.time_ms);
+            kept.messages.entry(id).or_insert((message, time_ms));
+        }
         kept.queue.retain(|input| !batch.delivered.contains(&input.number));
         kept.about = batch.about.unwrap_or_else(|| kept.about.clone());
         kept.leaf = batch.leaf.or(kept.leaf);

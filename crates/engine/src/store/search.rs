@@ -4,6 +4,7 @@
 use super::name::{SessionId, TenantId};
 use epitome_core::{Block, EntryId, Message, ResultPart, Role};
 use serde::Serialize;
+use std::collections::HashSet;
 
 /// What is looked for. What is not said is not asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -94,18 +95,62 @@ pub fn readable(message: &Message) -> String {
 /// So much of a message is shown around what was looked for.
 const SNIPPET_CHARS: usize = 160;
 
-/// The part of a text around the first of `words` that stands in it, on one line; its beginning where none does.
+/// So many places of one word are looked at: what is everywhere is at the beginning too.
+const PLACES_MAX: usize = 1_000;
+
+/// The part of a text where most of `words` stand together, on one line; its beginning where none does. A word counts where it
+/// begins one, or a part of an identifier.
 pub fn snippet(text: &str, words: &[&str]) -> String {
-    let lower = text.to_lowercase();
-    let found = words.iter().filter_map(|word| lower.find(&word.to_lowercase())).min().unwrap_or_default();
-    // Lower case may take other bytes: the place is taken by its characters.
-    let before = lower[..found].chars().count();
-    let start = before.saturating_sub(SNIPPET_CHARS / 4);
-    let part: String = text.chars().skip(start).take(SNIPPET_CHARS).collect();
+    let chars: Vec<char> = text.chars().collect();
+    let lower: Vec<char> = chars.iter().map(|&one| lowered(one)).collect();
+    let mut places: Vec<(usize, usize)> = Vec::new();
+    for (word, number) in words.iter().zip(0..) {
+        let wanted: Vec<char> = word.chars().map(lowered).collect();
+        places.extend(places_of(&chars, &lower, &wanted).take(PLACES_MAX).map(|at| (at, number)));
+    }
+    places.sort_unstable();
+    let start = best_place(&places).saturating_sub(SNIPPET_CHARS / 4);
+    let part: String = chars.iter().skip(start).take(SNIPPET_CHARS).collect();
     let line = part.split_whitespace().collect::<Vec<_>>().join(" ");
     let (head, tail) =
-        (if start > 0 { "…" } else { "" }, text.chars().nth(start + SNIPPET_CHARS).map_or("", |_| "…"));
+        (if start > 0 { "…" } else { "" }, if chars.len() > start + SNIPPET_CHARS { "…" } else { "" });
     format!("{head}{line}{tail}")
+}
+
+/// A letter as it is compared: one for each, whatever lower case takes.
+fn lowered(one: char) -> char {
+    one.to_lowercase().next().unwrap_or(one)
+}
+
+/// Where a word begins a word of a text, or a part of an identifier.
+fn places_of<'t>(
+    chars: &'t [char],
+    lower: &'t [char],
+    wanted: &'t [char],
+) -> impl Iterator<Item = usize> + 't {
+    let begins = |at: usize| match at.checked_sub(1).map(|before| chars[before]) {
+        None => true,
+        // Scripts without spaces have a word anywhere.
+        Some(before) => {
+            !before.is_alphanumeric()
+                || !chars[at].is_ascii()
+                || (chars[at].is_uppercase() && before.is_lowercase())
+        }
+    };
+    let is_there = move |at: &usize| lower[*at..].starts_with(wanted) && begins(*at);
+    let last = if wanted.is_empty() { 0 } else { lower.len().saturating_sub(wanted.len() - 1) };
+    (0..last).filter(is_there)
+}
+
+/// Where a stretch begins that holds most of the words, each counted once; the first of several.
+fn best_place(places: &[(usize, usize)]) -> usize {
+    let count = |from: usize| {
+        let start = places[from].0;
+        let near = places[from..].iter().take_while(|(at, _)| *at < start + SNIPPET_CHARS * 3 / 4);
+        near.map(|(_, word)| word).collect::<HashSet<_>>().len()
+    };
+    let best = (0..places.len()).max_by_key(|&from| (count(from), std::cmp::Reverse(from)));
+    best.map_or(0, |from| places[from].0)
 }
 
 #[cfg(test)]
@@ -139,5 +184,16 @@ mod tests {
             "{shown}"
         );
         assert_eq!(snippet("short", &["absent"]), "short");
+    }
+
+    #[test]
+    fn a_snippet_is_where_most_of_the_words_stand_and_not_where_one_stands_first() {
+        let text = format!("the walk begins {}\nthe parser of src/walk.rs fails", "and goes on ".repeat(60));
+        let shown = snippet(&text, &["walk", "rs", "parser"]);
+        assert!(shown.starts_with('…') && shown.ends_with("the parser of src/walk.rs fails"), "{shown}");
+        let inside = format!("versed {}HttpClient", "in it ".repeat(60));
+        assert!(snippet(&inside, &["rs", "client"]).ends_with("HttpClient"), "no word begins inside another");
+        let unspaced = format!("{}上下文窗口", "无".repeat(300));
+        assert!(snippet(&unspaced, &["窗口"]).ends_with("窗口"));
     }
 }

@@ -94,6 +94,18 @@ pub const ROLLBACK: &str = "Examples:
   epitome rollback s0001 m0120                  as it was when m0120 was said
   epitome rollback s0001 m0311                  and forward again: `epitome tree s0001` knows the way";
 
+pub const NAVIGATE: &str = "Examples:
+  epitome navigate s0001 m0120 --summary        another try from m0120, which is told what the first came to
+  epitome navigate s0001 m0120 --summary --focus 'what failed'";
+
+pub const FORK: &str = "Examples:
+  epitome fork s0001                            another session that goes on from where s0001 is
+  epitome fork s0001 m0120                      and from m0120";
+
+pub const LABEL: &str = "Examples:
+  epitome label s0001 'before the rewrite'
+  epitome label s0001 'tests were green' --at m0120";
+
 pub const FLAG: &str = "Examples:
   epitome flag s0001 m0234 good
   epitome flag s0001 m0234 bad --notes 'lost the rule about config.toml'";

@@ -1,6 +1,6 @@
 //! What `epitome replay` takes.
 
-use super::{PolicyArgs, ReadArgs, formats, parse_tokens};
+use super::{PolicyArgs, ReadArgs, StoredArgs, formats, parse_tokens};
 use clap::Args;
 use epitome_wire::Protocol;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub struct ReplayArgs {
     /// Transcripts, or folders of them; sessions by number, id or name; standard input if left out where that is a
     /// pipe, or -
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", conflicts_with = "session")]
     pub files: Vec<PathBuf>,
     /// Print the whole context of each call as well (with --json)
     #[arg(long)]
@@ -21,11 +21,13 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "TOKENS", conflicts_with = "system", value_parser = parse_tokens)]
     pub fixed: Option<u64>,
     /// Presets to hold side by side with what was recorded: calls, tokens, cache, money, waits
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["preset", "contexts"])]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["preset", "contexts", "session"])]
     pub compare: Vec<String>,
     /// A system prompt to count, and to send with --contexts, in place of the one the transcript records
     #[arg(long, value_name = "FILE")]
     pub system: Option<PathBuf>,
+    #[command(flatten)]
+    pub stored: StoredArgs,
     #[command(flatten)]
     pub policy: PolicyArgs,
     #[command(flatten)]

@@ -29,6 +29,9 @@ pub struct ServeArgs {
     /// Where some requests go, as `model:PREFIX=URL`, `/PATH=URL`, `azure=URL`, `bedrock=URL` or `vertex=URL`; may be given several times
     #[arg(long, value_name = "MATCH=URL", env = "EPITOME_ROUTES", value_delimiter = ',')]
     pub route: Vec<UpstreamRoute>,
+    /// Change nothing: each request goes out as it came, and the log, the API and the totals say what would have been done
+    #[arg(long, env = "EPITOME_OBSERVE", value_parser = clap::builder::FalseyValueParser::new())]
+    pub observe: bool,
     /// A preset (`epitome presets` lists them); the one epitome.toml names if left out, else `default`
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,

@@ -162,6 +162,60 @@ pub struct RollbackArgs {
     pub store: StoreArgs,
 }
 
+#[derive(Args, Debug)]
+pub struct NavigateArgs {
+    /// The session, as `epitome sessions` lists it
+    #[arg(value_name = "ID")]
+    pub session: SessionId,
+    /// The message it goes to: any of `epitome tree`
+    #[arg(value_name = "ENTRY", value_parser = parse_pointer)]
+    pub entry: EntryId,
+    /// Tell there what was done on the branch that is left, with its files, as a message of its own
+    #[arg(long)]
+    pub summary: bool,
+    /// What that should dwell on
+    #[arg(long, value_name = "TEXT", requires = "summary")]
+    pub focus: Option<String>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[derive(Args, Debug)]
+pub struct LabelArgs {
+    /// The session, as `epitome sessions` lists it
+    #[arg(value_name = "ID")]
+    pub session: SessionId,
+    /// The name
+    #[arg(value_name = "TEXT")]
+    pub text: String,
+    /// The message that is to have it; where the session is if left out
+    #[arg(long, value_name = "ENTRY", value_parser = parse_pointer)]
+    pub at: Option<EntryId>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[derive(Args, Debug)]
+pub struct ForkArgs {
+    /// The session, as `epitome sessions` lists it
+    #[arg(value_name = "ID")]
+    pub session: SessionId,
+    /// The message that the new session goes on from; where the session is if left out
+    #[arg(value_name = "ENTRY", value_parser = parse_pointer)]
+    pub entry: Option<EntryId>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
 /// A compaction, judged in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FlagName {
@@ -245,9 +299,9 @@ pub struct CostArgs {
 }
 
 #[derive(Args, Debug)]
-#[group(id = "limit", required = true, multiple = true)]
 pub struct ExpireLimits {
-    /// Sessions that nothing was added to for this long, such as 90d or 12h
+    /// Sessions that nothing was added to for this long, such as 90d or 12h; without this and --larger-than, what
+    /// `store.expire_after` and `store.size_max` say
     #[arg(long, value_name = "TIME", value_parser = super::span::parse_span)]
     pub older_than: Option<u64>,
     /// The oldest sessions, until the rest takes no more than this, such as 2GB or 500MB

@@ -9,10 +9,8 @@ use crate::store_place::OpenStore;
 use crate::table::{Cell, Table};
 use anyhow::Result;
 use epitome_engine::store::EventPosition;
+use epitome_store::EXPIRED_MEMOS;
 use serde_json::{Map, Value, json};
-
-/// Under these names it is kept that a session was deleted.
-pub const EXPIRED: &str = "audit/expired/";
 
 /// Prints the events that were asked for.
 pub fn run(args: &AuditArgs) -> Result<()> {
@@ -29,7 +27,7 @@ pub fn run(args: &AuditArgs) -> Result<()> {
 fn events(open: &OpenStore) -> Result<Vec<Value>> {
     let stored = open.wait(open.store.events(EventPosition::default()))?;
     let mut events = stored.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>()?;
-    for memo in open.wait(open.store.memos(EXPIRED))? {
+    for memo in open.wait(open.store.memos(EXPIRED_MEMOS))? {
         events.push(serde_json::from_slice(&memo.value)?);
     }
     events.sort_by_key(|event| event["time_ms"].as_u64().unwrap_or_default());

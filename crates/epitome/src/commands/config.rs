@@ -7,12 +7,12 @@ use crate::columns;
 use crate::draw::{Paint, grouped};
 use crate::output::Page;
 use crate::session_ports::{Dry, PortsBuilder};
-use crate::settings::{Lookup, prompt};
+use crate::settings::{Lookup, ServerChoice, ShownServer, prompt};
 use crate::transcript_file::catalog;
 use anyhow::Result;
 use epitome_core::{Prompts, Tokens};
 use epitome_engine::{Assembly, Thresholds, WindowChoice, WindowFacts};
-use epitome_settings::{Leaf, ResolvedPolicy, SettingOrigin};
+use epitome_settings::{Door, Leaf, ResolvedPolicy, SettingOrigin};
 use serde::Serialize;
 
 /// All that is known, as `--json` prints it.
@@ -26,6 +26,9 @@ struct ConfigReport<'s> {
     prompts: Prompts,
     /// The file that comes from; nothing where it is built in.
     prompt_file: Option<String>,
+    /// Where a server sends requests, and whether it only observes; nothing where they are for another door.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<ShownServer>,
     #[serde(flatten)]
     resolved: &'s ResolvedPolicy,
 }
@@ -51,9 +54,16 @@ pub fn run(args: &ConfigArgs) -> Result<()> {
         thresholds: assembly.map(|assembly| Thresholds::of(&resolved.policy, &assembly.budget())),
         prompts,
         prompt_file,
+        server: server(&lookup, &resolved)?,
         resolved: &resolved,
     };
     if args.json { print_json(&report) } else { page(&report, args.all).print() }
+}
+
+/// What the operator's file tells a server; a file that a server would refuse is refused for every door.
+fn server(lookup: &Lookup, resolved: &ResolvedPolicy) -> Result<Option<ShownServer>> {
+    let choice = ServerChoice::of_file(&resolved.server, &lookup.places)?;
+    Ok((lookup.door == Some(Door::Serve)).then(|| choice.shown()))
 }
 
 fn page(report: &ConfigReport<'_>, is_all: bool) -> Page {
@@ -65,6 +75,13 @@ fn page(report: &ConfigReport<'_>, is_all: bool) -> Page {
     let hooks: Vec<&str> = report.resolved.hooks.keys().map(String::as_str).collect();
     if !hooks.is_empty() {
         writeln!(page, "\n{} {}", paint.bold("hooks"), hooks.join(", "));
+    }
+    if let Some(ShownServer { anthropic, openai, routes, observe }) = &report.server {
+        writeln!(page, "\n{} anthropic {anthropic}, openai {openai}", paint.bold("upstream"));
+        routes.iter().for_each(|route| writeln!(page, "  {route}"));
+        if *observe {
+            writeln!(page, "  only observing: requests go out as they came");
+        }
     }
     for note in &report.resolved.notes {
         writeln!(page, "\nnote: {note}");

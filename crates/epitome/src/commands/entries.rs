@@ -8,7 +8,7 @@ use anyhow::Result;
 use epitome_core::{
     Archive as _, Author, Entry, EntryId, Form, Mark, Outcome, Record, Role, Slot, TextDetail, Tokens,
 };
-use epitome_engine::Session;
+use epitome_engine::{Session, is_branch_summary};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 
@@ -64,9 +64,13 @@ pub fn rows(stored: &StoredSession, file: &TranscriptFile, session: &Session) ->
     let mut rows = Vec::with_capacity(stored.entries.len());
     for one in &stored.entries {
         let is_message = matches!(one.entry, Entry::Message(_));
+        let mut kind = kind(&one.entry);
         let text = match &one.entry {
             Entry::Message(_) => {
                 let message = conversation.originals.message(one.id)?;
+                if is_branch_summary(&message) {
+                    kind = "branch";
+                }
                 columns::cut(&message.plain_text(TextDetail::Spoken), TEXT_CHARS)
             }
             entry @ (Entry::Recorded(_) | Entry::Note { .. } | Entry::Mark(_)) => {
@@ -80,7 +84,7 @@ pub fn rows(stored: &StoredSession, file: &TranscriptFile, session: &Session) ->
         rows.push(EntryRow {
             id: one.id,
             parent: one.parent,
-            kind: kind(&one.entry),
+            kind,
             // When a file was imported says nothing of when it was said.
             time_ms: said.get(&one.id).copied().or(one.time_ms.filter(|_| one.id.index() >= since)),
             author: match &one.entry {
@@ -186,6 +190,7 @@ fn mark_kind(mark: &Mark) -> &'static str {
         Mark::Hold { .. } => "hold",
         Mark::Reset => "reset",
         Mark::Request { .. } => "request",
+        Mark::Observation { .. } => "observation",
     }
 }
 
@@ -229,6 +234,9 @@ fn mark_text(mark: &Mark, told: Option<[Tokens; 2]>) -> String {
             };
             columns::cut(format!("{of} is {flag}: {}", judgement.notes).trim_end_matches(": "), TEXT_CHARS)
         }
+        Mark::Usage(usage) if usage.is_estimated => {
+            format!("{} tokens by our own count; the provider said nothing", usage.tokens)
+        }
         Mark::Usage(usage) => format!("{} tokens by the provider's count", usage.tokens),
         Mark::Failure => "a compaction was tried in vain".to_owned(),
         Mark::Floor { tokens } => format!("{tokens} tokens cannot be reduced"),
@@ -237,6 +245,7 @@ fn mark_text(mark: &Mark, told: Option<[Tokens; 2]>) -> String {
         Mark::Reset => "automatic compaction may run again".to_owned(),
         Mark::Request { is_open: true } => "a compaction is wanted at the end of the turn".to_owned(),
         Mark::Request { is_open: false } => "no compaction is wanted any more".to_owned(),
+        Mark::Observation { record, .. } => format!("not done, only observed: {}", pass_text(record)),
     }
 }
 

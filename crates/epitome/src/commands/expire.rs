@@ -1,42 +1,26 @@
-//! `epitome expire`: old sessions go from the store, whole, the oldest first. What went is kept for the audit: which, when,
-//! how large; nothing of what was said.
+//! `epitome expire`: old sessions go from the store, whole, the oldest first, by limits of this call or by those that `serve` keeps to
+//! by itself. What goes is `epitome_store::RetentionPlan`'s to say.
 
-use super::audit::EXPIRED;
 use super::entries::time_text;
 use super::print_json;
-use crate::cli::ExpireArgs;
+use crate::cli::{ExpireArgs, ExpireLimits};
 use crate::draw::{self, Paint};
 use crate::output::Page;
+use crate::settings;
 use crate::store_place::OpenStore;
 use crate::table::{Cell, Table};
 use crate::{bytes_text, output};
 use anyhow::{Result, bail};
-use epitome_engine::store::{CommitBatch, SessionId, StoreError};
-use epitome_store::ListedSession;
+use clap::error::ErrorKind;
+use epitome_engine::store::SessionId;
+use epitome_store::{ExpiringSession, RetentionLimits, RetentionPlan};
 use serde::Serialize;
-use serde_json::json;
-use std::collections::HashSet;
-
-/// Sessions changed so lately are somebody's work; in milliseconds.
-const FRESH_MS: u64 = 86_400_000;
-
-/// A session that goes, or would.
-#[derive(Serialize)]
-struct ExpiredSession {
-    session: SessionId,
-    title: String,
-    entries: usize,
-    bytes: u64,
-    changed_ms: u64,
-    #[serde(skip)]
-    is_fresh: bool,
-}
 
 /// What `--json` prints.
 #[derive(Serialize)]
 struct ExpireReport {
     outcome: &'static str,
-    sessions: Vec<ExpiredSession>,
+    sessions: Vec<ExpiringSession>,
     bytes: u64,
     /// Sessions that would go and stay, because somebody works on them.
     held: Vec<SessionId>,
@@ -44,109 +28,64 @@ struct ExpireReport {
 
 /// Deletes what is too old or too much.
 pub fn run(args: &ExpireArgs) -> Result<()> {
+    let limits = limits(&args.limits)?;
     let open = args.store.open()?;
     let now_ms = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or_default();
-    let mut report = plan(&open, args, now_ms)?;
+    let plan = plan(&open, limits, now_ms, args.dry_run)?;
     if !args.json {
-        page(&report, args.dry_run).print()?;
+        page(&plan, args.dry_run).print()?;
     }
-    let fresh = report.sessions.iter().filter(|one| one.is_fresh).count();
+    let fresh = plan.going.iter().filter(|one| one.is_fresh).count();
     if fresh > 0 && !args.yes && !args.dry_run {
         bail!(
             "{} of these changed in the last day; nothing was deleted, --yes deletes them all the same",
             draw::counted(fresh, "session")
         );
     }
+    let mut outcome = "planned";
     if !args.dry_run {
-        let going: HashSet<SessionId> = report.sessions.iter().map(|one| one.session).collect();
-        for one in &report.sessions {
-            remove(&open, one, &going, now_ms)?;
-        }
-        report.outcome = if report.sessions.is_empty() { "noop" } else { "expired" };
-        if !args.json && !report.sessions.is_empty() {
-            let (count, bytes) = (report.sessions.len(), bytes_text::size(report.bytes));
+        open.wait(plan.carry_out(&*open.store, now_ms))?;
+        outcome = if plan.going.is_empty() { "noop" } else { "expired" };
+        if !args.json && !plan.going.is_empty() {
+            let (count, bytes) = (plan.going.len(), bytes_text::size(plan.bytes()));
             output::tell(format_args!("deleted {}, {bytes}", draw::counted(count, "session")));
         }
     }
-    if args.json { print_json(&report) } else { Ok(()) }
-}
-
-/// The sessions that are to go, the oldest first.
-fn plan(open: &OpenStore, args: &ExpireArgs, now_ms: u64) -> Result<ExpireReport> {
-    let mut all = open.sessions()?;
-    all.sort_by_key(|one| (one.changed_ms, one.session));
-    let sizes = all.iter().map(|one| open.wait(open.store.session_bytes(one.session)));
-    let sizes: Vec<u64> = sizes.collect::<Result<_>>()?;
-    let mut left: u64 = sizes.iter().sum();
-    let mut report = ExpireReport { outcome: "planned", sessions: Vec::new(), bytes: 0, held: Vec::new() };
-    for (listed, bytes) in all.into_iter().zip(sizes) {
-        let is_old =
-            args.limits.older_than.is_some_and(|age| listed.changed_ms.saturating_add(age) <= now_ms);
-        let is_over = args.limits.larger_than.is_some_and(|limit| left > limit);
-        if !(is_old || is_over) {
-            continue;
-        }
-        if listed.is_held {
-            report.held.push(listed.session);
-            continue;
-        }
-        left = left.saturating_sub(bytes);
-        report.bytes += bytes;
-        report.sessions.push(ExpiredSession {
-            session: listed.session,
-            title: listed.about.title.clone(),
-            entries: listed.entries,
-            bytes,
-            changed_ms: listed.changed_ms,
-            is_fresh: listed.changed_ms.saturating_add(FRESH_MS) > now_ms,
-        });
+    if !args.json {
+        return Ok(());
     }
-    Ok(report)
+    let bytes = plan.bytes();
+    print_json(&ExpireReport { outcome, sessions: plan.going, bytes, held: plan.held })
 }
 
-/// Deletes a session. A file that others were read from as well is handed on first; that it went is written down before,
-/// so that nothing goes without a word.
-fn remove(open: &OpenStore, one: &ExpiredSession, going: &HashSet<SessionId>, now_ms: u64) -> Result<()> {
-    hand_on_file(open, one.session, going)?;
-    let name = format!("{EXPIRED}{now_ms:020}/{}", one.session);
-    let event = json!({
-        "event": "session.expired",
-        "session": one.session,
-        "time_ms": now_ms,
-        "entries": one.entries,
-        "bytes": one.bytes,
-        "changed_ms": one.changed_ms,
-    });
-    open.wait(open.store.keep_memo(name, Some(serde_json::to_vec(&event)?)))?;
-    open.wait(open.store.remove(one.session))
-}
-
-/// Gives the file that a session keeps to another that was read from it and stays.
-fn hand_on_file(open: &OpenStore, session: SessionId, going: &HashSet<SessionId>) -> Result<()> {
-    let mut others = open.sessions()?;
-    others.retain(|other| other.about.file_in == Some(session.0) && !going.contains(&other.session));
-    let Some(keeper) = others.first().map(|other| other.session) else { return Ok(()) };
-    let mut file = open.wait(open.store.file(session))?;
-    for other in others {
-        let mut about = other.about.clone();
-        about.file_in = Some(keeper.0).filter(|_| other.session != keeper);
-        let file = if other.session == keeper { file.take().map(Into::into) } else { None };
-        let batch = CommitBatch { about: Some(about), file, ..CommitBatch::default() };
-        open.wait(commit(open, &other, batch))?;
+/// The limits of this call; those of the operator's settings where it says none.
+fn limits(args: &ExpireLimits) -> Result<RetentionLimits> {
+    let said = RetentionLimits { age_max_ms: args.older_than, bytes_max: args.larger_than };
+    if !said.is_none() {
+        return Ok(said);
     }
-    Ok(())
+    let stored = settings::of_store()?;
+    let kept = RetentionLimits { age_max_ms: stored.expire_after_ms, bytes_max: stored.size_max_bytes };
+    if kept.is_none() {
+        let why = "nothing says what is too old or too much; write --older-than 90d or --larger-than 2GB, or set `store.expire_after` or `store.size_max`";
+        return Err(clap::Error::raw(ErrorKind::MissingRequiredArgument, why).into());
+    }
+    Ok(kept)
 }
 
-async fn commit(open: &OpenStore, listed: &ListedSession, batch: CommitBatch) -> Result<(), StoreError> {
-    let lease = open.store.lease(listed.session).await?.ok_or(StoreError::Leased(listed.session))?;
-    let done = open.store.commit(lease, listed.entries, batch).await;
-    open.store.release(lease).await;
-    done.map(drop)
+/// What is to go. A server that holds a session and is not at work on it is asked to give it up, where anything is deleted.
+fn plan(open: &OpenStore, limits: RetentionLimits, now_ms: u64, is_dry: bool) -> Result<RetentionPlan> {
+    let plan = open.wait(RetentionPlan::of(&*open.store, limits, now_ms))?;
+    if is_dry || plan.held.is_empty() {
+        return Ok(plan);
+    }
+    open.ask_for_all(&plan.held)?;
+    open.wait(RetentionPlan::of(&*open.store, limits, now_ms))
 }
 
-fn page(report: &ExpireReport, is_dry: bool) -> Page {
+fn page(report: &RetentionPlan, is_dry: bool) -> Page {
     let mut page = Page::default();
-    if report.sessions.is_empty() {
+    if report.going.is_empty() {
         writeln!(page, "no session is that old, or too much");
     } else {
         let mut table = Table::new(&[
@@ -156,7 +95,7 @@ fn page(report: &ExpireReport, is_dry: bool) -> Page {
             Cell::right("size"),
             Cell::rest("name"),
         ]);
-        for one in &report.sessions {
+        for one in &report.going {
             let cells = [
                 one.session.to_string(),
                 time_text(Some(one.changed_ms)),
@@ -167,8 +106,13 @@ fn page(report: &ExpireReport, is_dry: bool) -> Page {
             table.add(cells, false);
         }
         table.write(&mut page, Paint::stdout());
-        let (would, count) = (if is_dry { "would go" } else { "to go" }, report.sessions.len());
-        writeln!(page, "\n{would}: {}, {}", draw::counted(count, "session"), bytes_text::size(report.bytes));
+        let (would, count) = (if is_dry { "would go" } else { "to go" }, report.going.len());
+        writeln!(
+            page,
+            "\n{would}: {}, {}",
+            draw::counted(count, "session"),
+            bytes_text::size(report.bytes())
+        );
     }
     if !report.held.is_empty() {
         let held: Vec<String> = report.held.iter().map(SessionId::to_string).collect();

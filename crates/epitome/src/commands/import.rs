@@ -6,15 +6,16 @@ use crate::cli::ImportArgs;
 use crate::output::{self, Page};
 use crate::store_place::OpenStore;
 use crate::transcript_file::TranscriptFile;
-use crate::{columns, draw, hint, input, progress};
-use anyhow::{Context as _, Result};
-use epitome_core::{Archive as _, Author, Entry, EntryId, Role};
+use crate::{columns, draw, hint, input, progress, settings};
+use anyhow::{Context as _, Result, bail};
+use epitome_core::{Archive as _, Author, Entry, EntryId, KeptBodies, Role};
 use epitome_engine::AppendedEntry;
 use epitome_engine::store::{
     ChainHash, CommitBatch, SessionAbout, SessionId, SessionOrigin, StoreError, TenantId,
 };
 use epitome_wire::Conversation;
 use serde::Serialize;
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -47,6 +48,11 @@ enum ImportOutcome {
 
 /// Imports each conversation of each file.
 pub fn run(args: &ImportArgs) -> Result<()> {
+    if settings::of_store()?.keep == KeptBodies::None {
+        bail!(
+            "`store.keep` is `none`, and nobody says a file again: nothing of it would be kept; set `store.keep` to `superseded` or `all` to import files"
+        );
+    }
     let files = input::expand(&input::or_stdin(&args.files)?)?;
     let open = args.store.open_or_make()?;
     let mut lines = Vec::new();
@@ -141,7 +147,22 @@ fn batch(conversation: &Conversation) -> Result<CommitBatch> {
         }
         batch.entries.push(AppendedEntry { id, parent: log.parent(id), entry: entry.clone() });
     }
+    batch.times = times(conversation);
     Ok(batch)
+}
+
+/// When entries were said, where the file tells. Files tell it of replies: what stands between two of them has the time of the first,
+/// and what stands before all of them that of the first of all.
+fn times(conversation: &Conversation) -> Vec<(EntryId, u64)> {
+    let replied: HashMap<EntryId, u64> =
+        conversation.replies.iter().filter_map(|reply| Some((reply.entry, reply.time_ms?))).collect();
+    let Some(&first) = replied.values().min() else { return Vec::new() };
+    let mut times: HashMap<EntryId, u64> = HashMap::new();
+    for (id, _) in conversation.log.iter() {
+        let before = conversation.log.parent(id).and_then(|parent| times.get(&parent)).copied();
+        times.insert(id, replied.get(&id).copied().or(before).unwrap_or(first));
+    }
+    times.into_iter().collect()
 }
 
 /// Under what a conversation of a file is found again: keyed, as all hashes that lead to what is stored.

@@ -20,11 +20,20 @@ use survey::Survey;
 
 /// Looks at each conversation of each file.
 pub fn run(args: &InspectArgs) -> Result<()> {
+    let prices = catalog(args.read.models.as_deref())?;
+    if let Some(session) = args.stored.session {
+        let file = TranscriptFile::of_stored(&args.stored.store.open()?, session, &args.read)?;
+        let survey = Survey::of(&file, file.number(None)?, &prices)?;
+        return match (&args.html, args.read.json) {
+            (Some(out), _) => write_page(out, &[survey]),
+            (None, true) => print_json_each(&[survey]),
+            (None, false) => terminal::page(&survey).print(),
+        };
+    }
     if args.files.is_empty() && args.html.is_none() && !input::is_sent() {
         return super::sessions::run_plain(args.read.models.as_deref(), args.read.json);
     }
     let files = input::expand(&input::or_stdin(&args.files)?)?;
-    let prices = catalog(args.read.models.as_deref())?;
     let mut surveys = Vec::new();
     let failed = progress::over(&files, |_, path, bar| {
         let file = TranscriptFile::open(path, &args.read)?;

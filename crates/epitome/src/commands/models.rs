@@ -1,5 +1,7 @@
 //! `epitome models`: what is known of models, and from where.
 
+mod learned;
+
 use super::print_json_each;
 use crate::cli::ModelsArgs;
 use crate::columns;
@@ -10,6 +12,9 @@ use epitome_tokens::ModelSpec;
 
 /// Lists the catalog, or prints what is known of one model.
 pub fn run(args: &ModelsArgs) -> Result<()> {
+    if args.learned || args.forget {
+        return learned::run(args);
+    }
     let catalog = crate::transcript_file::catalog(args.models.as_deref())?;
     let models: Vec<ModelSpec> = match &args.name {
         Some(name) => vec![catalog.find(name)],

@@ -12,7 +12,7 @@ use crate::draw::{self, Paint};
 use crate::output::Page;
 use crate::session_ports::{Dry, SessionPorts};
 use crate::terminal_operator::TerminalOperator;
-use crate::transcript_file::{TranscriptFile, catalog};
+use crate::transcript_file::{TranscriptFile, catalog, stored_source};
 use crate::{input, progress};
 use anyhow::{Context as _, Result};
 use baseline::{BaseBills, Baseline, compare};
@@ -65,15 +65,27 @@ pub fn run(args: &ReplayArgs) -> Result<()> {
         return compare(&baseline);
     }
     let command = FileCommand::new(catalog.clone(), Dry::No, &args.policy, Door::Replay)?;
-    let files = input::expand(&input::or_stdin(&args.files)?)?;
+    let stored = args.stored.session.map(|session| stored_source(&args.stored.store.open()?, session));
+    let stored = stored.transpose()?;
+    let files = match args.stored.session {
+        Some(session) => vec![session.to_string().into()],
+        None => input::expand(&input::or_stdin(&args.files)?)?,
+    };
     let failed = progress::over(&files, |_, path, bar| {
-        let source = input::open(path)?;
+        let (source, only) = match &stored {
+            Some((source, place)) => (source.clone(), Some(place.number)),
+            None => (input::open(path)?, None),
+        };
         let (file, resolved) = command.open_source(path, source.clone(), &args.read)?;
         let ports = command.ports.ports(&resolved)?;
         let run = ReplayRun { args, command: &command, file: &file, ports, system: system.as_ref(), bar };
         let mut base = if args.read.json { Vec::new() } else { baseline.of(path, &source, bar)? }.into_iter();
         for number in 0..file.transcript.conversations.len() {
-            let told = run.run(number, &resolved.preset, base.next());
+            let base = base.next();
+            if only.is_some_and(|only| only != number) {
+                continue;
+            }
+            let told = run.run(number, &resolved.preset, base);
             told.with_context(|| format!("cannot replay {}", path.display()))?;
         }
         Ok(())

@@ -15,12 +15,14 @@ pub fn run(args: &RollbackArgs) -> Result<()> {
     }
     let now = act.checkout().driver.ports().clock.unix_ms();
     act.run(act.engine().rollback_at(args.session, args.entry, now))?;
+    let tokens_before = act.tokens(&before);
+    let act = act.anew(args.session, &ReadArgs::plain())?;
     let after = act.look()?;
     let left = before.leaf().map(|leaf| format!("; it was at {leaf}")).unwrap_or_default();
     let line = ActLine {
         outcome: "moved",
         leaf: Some(args.entry),
-        sizes: Some((act.tokens(&before), act.tokens(&after))),
+        sizes: Some((tokens_before, act.tokens(&after))),
         ..ActLine::nothing(args.session, &format!("at {} now{left}", args.entry))
     };
     act.tell(&line, args.json)

@@ -3,6 +3,7 @@
 use super::entries::time_text;
 use super::{print_json, role_text};
 use crate::cli::SearchArgs;
+use crate::columns;
 use crate::draw::{self, Paint};
 use crate::output::Page;
 use crate::table::{Cell, Table};
@@ -15,6 +16,8 @@ use serde::Serialize;
 struct SearchListing {
     words: String,
     hits: Vec<SearchHit>,
+    /// Messages whose text is not kept, and which cannot be found therefore.
+    unkept: u64,
 }
 
 /// Prints what was found, the best match first.
@@ -33,10 +36,19 @@ pub fn run(args: &SearchArgs) -> Result<()> {
         ..SearchQuery::default()
     };
     let hits = open.wait(open.store.search(&query))?;
+    let unkept = open.wait(open.store.unkept(args.session))?;
     if args.json {
-        return print_json(&SearchListing { words: query.words, hits });
+        return print_json(&SearchListing { words: query.words, hits, unkept });
     }
-    page(&hits, args.limit, &open.flag).print()
+    let mut page = page(&hits, args.limit, &open.flag);
+    if unkept > 0 {
+        let text = format!(
+            "{} could not be looked through: `store.keep` leaves what they say to the client",
+            draw::counted(unkept as usize, "message")
+        );
+        writeln!(page, "{}", columns::wrap(&text, columns::of_stdout(), 2));
+    }
+    page.print()
 }
 
 fn page(hits: &[SearchHit], limit: usize, flag: &str) -> Page {

@@ -1,6 +1,7 @@
 //! `epitome serve`: the proxy, until it is told to stop.
 
 mod log;
+mod retention;
 mod rules;
 mod store;
 
@@ -10,40 +11,51 @@ use crate::cli::{PolicyArgs, ServeArgs, StoreArgs};
 use crate::clock::WallClock;
 use crate::output::Page;
 use crate::session_ports::{Dry, PortsBuilder};
-use crate::settings::{AgentFolder, Lookup, Places};
+use crate::settings::{AgentFolder, Lookup, Places, ServerChoice};
 use crate::transcript_file::catalog;
 use anyhow::{Context as _, Result};
 use epitome_core::Tokens;
-use epitome_server::{NoticeLevel, Server, ServerSettings, Upstreams};
-use epitome_settings::Door;
+use epitome_server::{NoticeLevel, SILENCE_TIME_MAX, Server, ServerSettings, Upstreams};
+use epitome_settings::{Door, StoreSettings};
 use log::ServerLog;
 use rules::LiveRules;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 use store::SessionPlace;
+use tokio::task::JoinHandle;
 
 /// Serves until ctrl-c, or until the process is asked to terminate.
 pub fn run(args: ServeArgs) -> Result<()> {
     let log = ServerLog { format: args.log_format, level: args.log_level };
     let address = args.port.map_or(args.listen, |port| SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
     let store = StoreArgs { store: args.store.clone() };
-    let settings = settings(args, log)?;
+    let (settings, stored) = settings(args, log)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.context("cannot start serving")?.block_on(async {
-        let upstreams = settings.upstreams.clone();
+    let runtime = runtime.context("cannot start serving")?;
+    let served = runtime.block_on(async {
+        let (upstreams, is_observing) = (settings.upstreams.clone(), settings.is_observing);
         let place = SessionPlace::open(&store, log).await?;
-        let settings = ServerSettings { store: place.server_store(), ..settings };
+        let settings = ServerSettings { store: place.server_store(stored.keep), ..settings };
         let server = Server::bind(address, settings).await?;
         let end = interruption().context("cannot be told to stop")?;
-        welcome(server.address(), &upstreams, &place.to_string()).print()?;
-        let served = server.run(end).await;
+        welcome(server.address(), &upstreams, &place.to_string(), is_observing).print()?;
+        let retention = place.lasting().map(|store| tokio::spawn(retention::watch(store, stored, log)));
+        let served = server.run_until(end).await;
+        retention.inspect(JoinHandle::abort);
         place.close(log).await;
         log.stopped(&served?);
         Ok(())
-    })
+    });
+    // What is still at work on a thread of its own has nobody left to work for.
+    runtime.shutdown_timeout(LAST_WORK_TIME_MAX);
+    served
 }
 
-fn settings(args: ServeArgs, log: ServerLog) -> Result<ServerSettings> {
+/// What was let go notices it by then.
+const LAST_WORK_TIME_MAX: Duration = Duration::from_secs(1);
+
+fn settings(args: ServeArgs, log: ServerLog) -> Result<(ServerSettings, StoreSettings)> {
     let catalog = catalog(args.models.as_deref())?;
     let policy = PolicyArgs {
         preset: args.preset,
@@ -54,23 +66,31 @@ fn settings(args: ServeArgs, log: ServerLog) -> Result<ServerSettings> {
     };
     tell_ignored(&policy, log)?;
     let lookup = Lookup::new(policy, Some(Door::Serve))?;
+    let resolved = lookup.resolve(None)?;
+    let stored = resolved.store;
     let ports = PortsBuilder::new(lookup.places.clone(), catalog.clone(), Dry::No);
     let agents = args.agents.map(AgentFolder::open).transpose()?;
-    let (window, public) = (args.window.map(Tokens), Upstreams::default());
-    let or_all = |own: Option<_>, public| own.or_else(|| args.upstream.clone()).unwrap_or(public);
-    Ok(ServerSettings {
-        upstreams: Upstreams {
-            anthropic: or_all(args.upstream_anthropic, public.anthropic),
-            openai: or_all(args.upstream_openai, public.openai),
-            routes: args.route,
-        },
+    let window = args.window.map(Tokens);
+    let said = ServerChoice {
+        url: args.upstream,
+        anthropic: args.upstream_anthropic,
+        openai: args.upstream_openai,
+        routes: args.route,
+        observe: args.observe.then_some(true),
+    };
+    let choice = ServerChoice::of_file(&resolved.server, &lookup.places)?.under(said);
+    let settings = ServerSettings {
+        upstreams: choice.upstreams(),
         rules: Arc::new(LiveRules::open(lookup, agents, ports, window, log)?),
         window,
         catalog: Arc::new(catalog),
         clock: Arc::new(WallClock::start()),
         tell: Arc::new(move |notice| log.notice(notice)),
         store: None,
-    })
+        is_observing: choice.observe.unwrap_or_default(),
+        silence_max: SILENCE_TIME_MAX,
+    };
+    Ok((settings, stored))
 }
 
 /// Says that the settings of the project we stand in are not read: whoever writes them is not whoever serves.
@@ -88,9 +108,15 @@ fn tell_ignored(args: &PolicyArgs, log: ServerLog) -> Result<()> {
 }
 
 /// What to set in an agent.
-fn welcome(address: SocketAddr, upstreams: &Upstreams, kept: &str) -> Page {
+fn welcome(address: SocketAddr, upstreams: &Upstreams, kept: &str, is_observing: bool) -> Page {
     let mut page = Page::default();
     writeln!(page, "listening on http://{address}\n{kept}\n");
+    if is_observing {
+        writeln!(
+            page,
+            "Only observing: requests go out as they came, and what would have been done is told.\n"
+        );
+    }
     writeln!(page, "Point your agent at it; its own key goes along to the provider:");
     writeln!(page, "  export ANTHROPIC_BASE_URL=http://{address}     # to {}", upstreams.anthropic);
     writeln!(page, "  export OPENAI_BASE_URL=http://{address}/v1     # to {}", upstreams.openai);
@@ -102,20 +128,27 @@ fn welcome(address: SocketAddr, upstreams: &Upstreams, kept: &str) -> Page {
 }
 
 /// Comes to its end at ctrl-c, or when the process is asked to terminate, from this call on: whoever reads that we listen
-/// may stop us at once.
+/// may stop us at once. What it ends with does so when that is said again.
 #[cfg(unix)]
-fn interruption() -> std::io::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    Ok(async move {
+fn interruption() -> std::io::Result<impl Future<Output = impl Future<Output = ()>>> {
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+    async fn either(signals: &mut (Signal, Signal)) {
         tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
+            _ = signals.0.recv() => {}
+            _ = signals.1.recv() => {}
         }
+    }
+    let mut signals = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    Ok(async move {
+        either(&mut signals).await;
+        async move { either(&mut signals).await }
     })
 }
 
 #[cfg(not(unix))]
-fn interruption() -> std::io::Result<impl Future<Output = ()>> {
-    Ok(async { drop(tokio::signal::ctrl_c().await) })
+fn interruption() -> std::io::Result<impl Future<Output = impl Future<Output = ()>>> {
+    Ok(async {
+        drop(tokio::signal::ctrl_c().await);
+        async { drop(tokio::signal::ctrl_c().await) }
+    })
 }

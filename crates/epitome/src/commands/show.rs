@@ -8,6 +8,7 @@ use crate::output::Page;
 use crate::stored_session::StoredSession;
 use anyhow::{Context as _, Result, bail};
 use epitome_core::{Entry, EntryId, Mark, Message, Record, TextDetail};
+use epitome_engine::store::SessionId;
 use epitome_store::{ListedSession, StoredEntry};
 use epitome_wire::native::WrittenMark;
 use serde::Serialize;
@@ -39,7 +40,7 @@ pub fn run(args: &ShowArgs) -> Result<()> {
         let listed = open.listed(args.session)?;
         return if args.json { print_json(&listed) } else { about_page(&listed, &open.flag).print() };
     }
-    let stored = StoredSession::load(&open, args.session)?;
+    let stored = StoredSession::outline(&open, args.session)?;
     let mut shown = Vec::new();
     for range in &args.entries {
         for entry in named(*range, &stored)? {
@@ -104,7 +105,8 @@ fn page(shown: &[ShownEntry]) -> Page {
 
 fn write_mark(page: &mut Page, mark: &Mark) {
     writeln!(page, "{}", entries::entry_text(&Entry::Mark(mark.clone()), None));
-    if let Some(record) = mark.record() {
+    let observed = if let Mark::Observation { record, .. } = mark { Some(record) } else { None };
+    if let Some(record) = mark.record().or(observed) {
         write_record(page, record);
     }
 }
@@ -150,6 +152,7 @@ fn about_page(listed: &ListedSession, flag: &str) -> Page {
         ("session", listed.session.to_string()),
         ("name", about.title.clone()),
         ("came by", format!("{} {}", origin.trim_matches('"'), about.form)),
+        ("forked from", about.fork.map(|fork| SessionId(fork.session).to_string()).unwrap_or_default()),
         ("model", about.model.clone()),
         ("agent", about.agent.clone()),
         ("project", about.project.clone()),

@@ -30,6 +30,9 @@ pub struct ActLine {
     /// Where the session is now, where that is what was done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leaf: Option<EntryId>,
+    /// The message that tells of a branch that was left, where one was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<EntryId>,
     /// The context before and after, as a request.
     #[serde(flatten, serialize_with = "write_sizes", skip_serializing_if = "Option::is_none")]
     pub sizes: Option<(Tokens, Tokens)>,
@@ -50,7 +53,15 @@ fn write_sizes<S: serde::Serializer>(sizes: &Option<(Tokens, Tokens)>, to: S) ->
 impl ActLine {
     /// Nothing was to be done.
     pub fn nothing(session: SessionId, what: &str) -> Self {
-        Self { outcome: "noop", session, entry: None, leaf: None, sizes: None, what: what.to_owned() }
+        Self {
+            outcome: "noop",
+            session,
+            entry: None,
+            leaf: None,
+            summary: None,
+            sizes: None,
+            what: what.to_owned(),
+        }
     }
 }
 
@@ -59,6 +70,16 @@ impl StoredAct {
     pub fn open(store: &StoreArgs, session: SessionId, read: &ReadArgs) -> Result<Self> {
         let open = store.open()?;
         open.ask_for(session)?;
+        Self::of(open, session, read)
+    }
+
+    /// The same session opened once more where it is now: what its provider counted is of the path it is on.
+    pub fn anew(self, session: SessionId, read: &ReadArgs) -> Result<Self> {
+        self.close(session)?;
+        Self::of(self.open, session, read)
+    }
+
+    fn of(open: OpenStore, session: SessionId, read: &ReadArgs) -> Result<Self> {
         let file = TranscriptFile::of_stored(&open, session, read)?;
         let place = file.stored().context("a stored session has a place")?;
         let opened = file.open_stored(place, SessionOptions::default(), quiet_driver());
@@ -89,12 +110,16 @@ impl StoredAct {
         session.budget().request(session.context().tokens())
     }
 
+    fn close(&self, session: SessionId) -> Result<()> {
+        self.open.waiting.to_the_end(async {
+            self.engine().close(session).await;
+            Ok(())
+        })
+    }
+
     /// Gives the session back, and tells what was done.
     pub fn tell(&self, line: &ActLine, json: bool) -> Result<()> {
-        self.open.waiting.to_the_end(async {
-            self.engine().close(line.session).await;
-            Ok(())
-        })?;
+        self.close(line.session)?;
         if json {
             return print_json(line);
         }

@@ -5,15 +5,19 @@ mod agent;
 mod disk;
 mod place;
 pub mod prompt;
+mod server;
 
 pub use agent::AgentFolder;
 pub use disk::Disk;
 pub use place::Places;
+pub use server::{ServerChoice, ShownServer};
 
 use crate::cli::PolicyArgs;
 use anyhow::{Context as _, Result};
 use epitome_core::Strategy;
-use epitome_settings::{self as settings, Door, FlagValue, OwnPreset, PolicyFiles, ResolvedPolicy, Sources};
+use epitome_settings::{
+    self as settings, Door, FlagValue, OwnPreset, PolicyFiles, ResolvedPolicy, Sources, StoreSettings,
+};
 use std::path::PathBuf;
 
 /// What settings are asked for: where they lie, what the command line says, and for which door.
@@ -70,6 +74,11 @@ impl Lookup {
         let (watched, rest) = self.found(model)?;
         Ok((PolicyFiles { agents, ..watched }, rest))
     }
+}
+
+/// What the operator says of the store: in their file and in the environment, whatever project this is.
+pub fn of_store() -> Result<StoreSettings> {
+    Ok(Lookup::new(PolicyArgs::default(), Some(Door::Serve))?.resolve(None)?.store)
 }
 
 /// The presets that the operator wrote.

@@ -223,6 +223,7 @@ pub(crate) const CASES: &[Case] = &[
     case("guard.hooks_on_prune", "false", "true", Watched, &[("strategy", "prune"), MUCH, ("guard.last", "abandon")]).behind(LIVE),
     case("guard.hooks_on_prune", "false", "true", Watched, &[("strategy", "prune"), MUCH, ("guard.last", "abandon")]).behind(COMPACT).in_window(ROOMY),
     case("guard.checkpoint_seconds_max", "3600", "0", Operator, &[("strategy", "checkpoint,summarize")]),
+    case("guard.wait_seconds_max", "120", "0", Work, &[BY_MODEL]),
 
     case("speculate.enabled", "false", "true", PatientWork, &[BY_MODEL, ("speculate.lead", "20%"), ("speculate.lead_min", "0")]),
     case("speculate.lead", "10%", "40%", PatientWork, &[BY_MODEL, SPECULATES, ("speculate.lead_min", "0")]),

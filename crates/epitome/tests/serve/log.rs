@@ -79,7 +79,7 @@ fn monitoring_and_browsers_are_answered_and_not_sent_to_the_provider() {
     let by_model = "epitome_model_requests_total{model=\"claude-sonnet-4-5\"} 1\n";
     assert!(metrics.contains(by_model), "{metrics}");
     let heads = |word: &str| metrics.matches(&format!("# {word} epitome_")).count();
-    assert_eq!((heads("HELP"), heads("TYPE")), (17, 17), "{metrics}");
+    assert_eq!((heads("HELP"), heads("TYPE")), (23, 23), "{metrics}");
     let posted = page("/v1/messages");
     assert!(posted.contains("conversations are sent here with POST"), "{posted}");
     assert!(page("/").contains("agents point their base URL here"));

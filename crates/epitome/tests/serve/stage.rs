@@ -102,6 +102,11 @@ impl Stage {
         chats.map(messages).collect()
     }
 
+    /// Has the provider go by another plan from now on.
+    pub(crate) fn plan(&self, plan: &str) {
+        self.upstream.plan(plan.parse().expect("a plan"));
+    }
+
     /// What the provider has seen.
     pub(crate) fn report(&self) -> Report {
         self.upstream.report()
@@ -164,9 +169,19 @@ impl Stage {
 impl Proxy<'_> {
     /// Asks it to stop, as ctrl-c does, and waits until it has.
     pub(crate) fn interrupt(mut self) -> bool {
+        self.signal();
+        self.child.wait().expect("it ends").success()
+    }
+
+    /// Asks it to stop, as ctrl-c does.
+    pub(crate) fn signal(&self) {
         let id = self.child.id().to_string();
         Command::new("kill").args(["-INT", &id]).status().expect("signals can be sent");
-        self.child.wait().expect("it ends").success()
+    }
+
+    /// Whether it still runs.
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.child.try_wait().expect("it can be asked").is_none()
     }
 
     /// Where it is.

@@ -5,6 +5,8 @@ use crate::stage::{Proxy, Speech, Stage, Talk, words};
 use epitome_testbed::TestStore;
 use serde_json::Value;
 use std::fs;
+use std::io::Write as _;
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 const MODEL: &str = "claude-haiku-4-5";
@@ -116,6 +118,83 @@ fn sessions_are_kept_where_the_other_commands_look_unless_somebody_says_otherwis
     assert_eq!(elsewhere.kept, "sessions are kept in sqlite:elsewhere.db");
 }
 
+/// What `epitome cost` says of the default store.
+fn cost(stage: &Stage) -> Value {
+    let output = stage.command(&["cost", "--json"]).output().expect("the program runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+/// Looks until something is so, or for as long as a server is waited for.
+fn until(mut is_so: impl FnMut() -> bool) {
+    let until = Instant::now() + LEASE_TIME;
+    while !is_so() && Instant::now() < until {}
+}
+
+#[test]
+fn the_last_reply_and_one_that_stands_alone_are_stored_when_they_end() {
+    let stage = Stage::new("");
+    let proxy = stage.serve(&ARGS);
+    let mut talked = talk();
+    (0..3).for_each(|turn| talked.say(&proxy, &words(turn)));
+    talk().say(&proxy, "a title for this");
+    until(|| cost(&stage)["total"]["primary"]["calls"] == 4);
+    let told = cost(&stage);
+    assert_eq!(told["total"]["primary"]["calls"], 4, "while the server runs: {told}");
+    // A message and its reply for each call, and what the provider said of it.
+    let entries: Vec<Value> = stored(&stage).iter().map(|one| one["entries"].clone()).collect();
+    assert_eq!(entries, [3, 9], "each reply is there once");
+    talked.say(&proxy, &words(3));
+    // At the end nothing is waited for.
+    assert!(proxy.interrupt(), "it ends well");
+    let told = cost(&stage);
+    assert_eq!((&told["total"]["primary"]["calls"], stored(&stage).len()), (&5.into(), 2));
+}
+
+#[test]
+fn a_reply_that_comes_back_in_other_words_is_one_call() {
+    let stage = Stage::new("");
+    let proxy = stage.serve(&ARGS);
+    let mut talk = talk();
+    for turn in 0..4 {
+        talk.say(&proxy, &words(turn));
+        until(|| cost(&stage)["total"]["primary"]["calls"] == turn + 1);
+        // The client says less of it than came.
+        let reply = talk.messages.last_mut().expect("it was answered");
+        reply["content"] = "as you wish".into();
+    }
+    assert!(proxy.interrupt(), "it ends well");
+    assert_eq!((&cost(&stage)["total"]["primary"]["calls"], stored(&stage).len()), (&4.into(), 1));
+}
+
+#[test]
+fn a_server_told_twice_to_stop_ends_at_once_and_keeps_what_was_answered() {
+    let stage = Stage::new("");
+    let mut proxy = stage.serve(&ARGS);
+    talk().say(&proxy, "hello");
+    stage.plan("chat:*=slow=60000");
+    let address = proxy.address().strip_prefix("http://").expect("an address").to_owned();
+    let mut client = TcpStream::connect(&address).expect("it listens");
+    let mut slow = talk();
+    slow.messages.push(serde_json::json!({"role": "user", "content": "and now?"}));
+    let body = slow.body().to_string();
+    let head =
+        format!("POST /v1/messages HTTP/1.1\r\nhost: {address}\r\ncontent-length: {}\r\n\r\n", body.len());
+    client.write_all(format!("{head}{body}").as_bytes()).expect("it reads");
+    until(|| stage.report().requests == 2);
+    proxy.signal();
+    std::thread::sleep(Duration::from_millis(700));
+    assert!(proxy.is_running(), "a request under way is finished");
+    proxy.signal();
+    let told = Instant::now();
+    assert!(proxy.interrupt(), "it ends well");
+    assert!(told.elapsed() < Duration::from_secs(5), "{:?}", told.elapsed());
+    assert_eq!(
+        (&cost(&stage)["total"]["primary"]["calls"], &stored(&stage)[0]["is_held"]),
+        (&1.into(), &false.into())
+    );
+}
+
 #[test]
 fn the_other_commands_see_a_session_as_the_server_sent_it() {
     let stage = Stage::new("");
@@ -126,7 +205,11 @@ fn the_other_commands_see_a_session_as_the_server_sent_it() {
     assert!(proxy.interrupt(), "it ends well");
     let output = stage.command(&["context", "--session", "s0001"]).output().expect("the program runs");
     let body: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(body["messages"].as_array().map(Vec::len), Some(sent.len()));
+    assert_eq!(
+        body["messages"].as_array().map(Vec::len),
+        Some(sent.len() + 2),
+        "with the reply, and a word to go on"
+    );
     let undo = ["undo", "--session", "s0001", "--json"];
     let output = stage.command(&undo).output().expect("the program runs");
     let line: Value = serde_json::from_slice(&output.stdout).expect("JSON");

@@ -46,6 +46,13 @@ fn contexts_come_back_byte_for_byte_along_a_chain_of_ten_compactions() {
             assert!(["moved", "noop"].contains(&moved["outcome"].as_str().expect("a word")), "{moved}");
             same(&step.after, step.place);
         }
+        // A place is as large on the way there as on the way back.
+        let there = desk.json(&["rollback", &session, steps[4].place, "--json"]);
+        let back = desk.json(&["rollback", &session, steps[9].place, "--json"]);
+        assert_eq!(
+            (&there["tokens_before"], &there["tokens_after"]),
+            (&back["tokens_after"], &back["tokens_before"])
+        );
         // Undone one after the other, at the end, and used again.
         for step in steps.iter().rev().take(1) {
             desk.printed(&["undo", "--session", &session]);

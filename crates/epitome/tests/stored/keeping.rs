@@ -4,6 +4,8 @@ use crate::desk::{Desk, talk};
 use epitome_engine::store::SessionId;
 use epitome_store::StoreAddress;
 use serde_json::json;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 /// Three sessions, of which the first was changed 100 days ago, the second 2 days ago, the third now.
 fn three(desk: Desk) -> Desk {
@@ -64,6 +66,38 @@ fn what_was_changed_in_the_last_day_goes_only_on_a_word() {
         assert_eq!(left(&desk), Vec::<String>::new());
         let usage = desk.run(&["expire"]);
         assert_eq!(usage.code, Some(2), "{}", usage.err);
+    }
+}
+
+#[test]
+fn a_server_deletes_what_is_too_old_or_too_much_says_so_and_leaves_what_is_new() {
+    for desk in Desk::of_each_kind().map(three) {
+        let limits = [("EPITOME_STORE__EXPIRE_AFTER", "90d"), ("EPITOME_STORE__SIZE_MAX", "1B")];
+        let planned =
+            desk.command(&["expire", "--dry-run", "--json"]).envs(limits).output().expect("it runs");
+        let planned: serde_json::Value = serde_json::from_slice(&planned.stdout).expect("one document");
+        assert_eq!(planned["sessions"].as_array().map(Vec::len), Some(3), "{planned}");
+        let log = std::fs::File::create(desk.path("log")).expect("there is room");
+        let mut serving = desk.command(&["serve", "--listen", "127.0.0.1:0"]);
+        let mut server = serving.envs(limits).stderr(log).stdout(Stdio::null()).spawn().expect("it runs");
+        let until = Instant::now() + Duration::from_secs(30);
+        let told = || String::from_utf8(desk.bytes("log")).expect("it is text");
+        while !told().contains("stays") {
+            assert!(Instant::now() < until, "{}", told());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        server.kill().and_then(|()| server.wait()).expect("it ends");
+        let lines: Vec<String> = told()
+            .lines()
+            .map(|line| line.split_whitespace().skip(2).collect::<Vec<_>>().join(" "))
+            .collect();
+        let is_gone =
+            |session: &str| lines.iter().any(|line| line.starts_with(&format!("{session} was deleted, ")));
+        assert!(is_gone("s0001") && is_gone("s0002") && !is_gone("s0003"), "{lines:?}");
+        assert!(lines.contains(&"s0003 would go and stays, changed in the last day".to_owned()), "{lines:?}");
+        assert_eq!(left(&desk), ["s0003"]);
+        let events = desk.json(&["audit", "--kind", "expired", "--json"])["events"].take();
+        assert_eq!(events.as_array().map(Vec::len), Some(2));
     }
 }
 

@@ -7,8 +7,9 @@ use epitome_tokens::Catalog;
 const MODEL: &str = "claude-sonnet-4-5";
 
 fn taken(without: u64, sent: u64) -> TakenRequest {
-    let size = RequestSize { without: Tokens(without), sent: Tokens(sent) };
-    TakenRequest { size, ..TakenRequest::default() }
+    let (without, sent) = (Tokens(without), Tokens(sent));
+    let size = RequestSize { whole: without, without, sent, observed: sent };
+    TakenRequest { size, is_reported: true, ..TakenRequest::default() }
 }
 
 fn saved(requests: &[TakenRequest]) -> f64 {
@@ -54,6 +55,9 @@ fn a_model_without_a_price_is_counted_beside_the_sum_of_the_others() {
         dollars_saved: Dollars(Some(dollars)),
         dollars_spent: Dollars(Some(0.01)),
         unpriced: 1,
+        unreported: 0,
+        observed: 0,
+        tokens_observed: 28_000,
     };
     assert_eq!(totals.all, expected);
     assert_eq!(totals.models[1].totals.dollars_saved, Dollars::UNKNOWN);

@@ -5,11 +5,11 @@ use crate::body::Body;
 use crate::books::{BookLimits, Books};
 use crate::notice::OperatorNotice;
 use crate::outward::Outward;
-use crate::request::Request;
+use crate::request::{ReadBody, Request};
 use crate::routes;
 use crate::rules::SessionRule;
 use crate::server_state::ServerState;
-use crate::settings::{ServerSettings, Upstreams};
+use crate::settings::{SILENCE_TIME_MAX, ServerSettings, Upstreams};
 use bytes::Bytes;
 use epitome_core::{Policy, Tokens};
 use epitome_engine::FrozenClock;
@@ -39,11 +39,13 @@ fn state_with_window(
         clock: Arc::new(FrozenClock),
         tell: Arc::new(tell),
         store: None,
+        is_observing: false,
+        silence_max: SILENCE_TIME_MAX,
     };
     let state = ServerState::new(
         settings,
         ([127, 0, 0, 1], 7117).into(),
-        Outward::new().expect("a client can be made"),
+        Outward::new(SILENCE_TIME_MAX).expect("a client can be made"),
     );
     Arc::new(ServerState { books: Books::within(limits), ..state })
 }
@@ -51,13 +53,13 @@ fn state_with_window(
 /// Prepares a request: the body that came, and the one to send.
 async fn prepared(state: &Arc<ServerState>, messages: &[Value]) -> (Bytes, Bytes) {
     let body = json!({"model": "claude-haiku-4-5", "max_tokens": 100, "messages": messages}).to_string();
-    let body = Bytes::from(body);
     let parts = axum::http::Request::post("/v1/messages").body(()).expect("a request").into_parts().0;
     let route = routes::find(&state.settings.upstreams, &parts).expect("a route");
-    let read = Body::read(Protocol::Anthropic, body.clone()).expect("a body");
+    let read = Body::alone(Protocol::Anthropic, &body).expect("a body");
+    let read = ReadBody::new(state, Protocol::Anthropic, read).expect("something is said");
     let request = Request::new(state, &route, &parts.headers, read);
-    let prepared = prepare(state, &Arc::new(request.expect("a request"))).await;
-    (body, prepared.body)
+    let prepared = prepare(state, &Arc::new(request)).await;
+    (body.into(), prepared.body)
 }
 
 /// Prepares a request that is to go out as it came.

@@ -3,17 +3,28 @@
 mod acts;
 mod books;
 mod checkpoints;
+mod client_compaction;
 mod closed_connections;
 mod doors;
 mod edges;
+mod endpoints;
+mod faults;
+mod heads;
 mod instructions;
+mod observing;
 mod odd_bodies;
+mod overflow_rows;
 mod paths;
 mod pictures;
 mod refusals;
+mod response_headers;
 mod responses;
 mod responses_agent;
 mod stage;
+mod told_once;
+mod unreported;
+mod waiting;
+mod whole_request;
 mod windows;
 
 use epitome_upstream::{Place, Script};

@@ -1,17 +1,19 @@
 //! Refusals that are no overflow and can be mended: each is met once, before the client has seen a byte, and what was found out is kept
 //! to. A second refusal is the client's.
 
-use crate::stage::{Stage, answer, history, serve_as};
+use crate::stage::{Stage, answer, history, serve_as, serve_stored, sessions_at};
 use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
 use epitome_core::policy::Settings;
-use epitome_core::{Policy, Tokens};
-use epitome_server::SessionRule;
+use epitome_core::{KeptBodies, Policy, Tokens};
+use epitome_engine::store::MemoryStore;
+use epitome_server::{ServerStore, SessionRule};
 use epitome_upstream::{Binding, Script};
 use reqwest::Client;
 use serde_json::{Value, json};
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -24,15 +26,21 @@ const TURNS: usize = 12;
 
 /// Plays an agent that thinks, with tools whose results fill the window; every request must be taken.
 async fn think(stage: &Stage, thinking: &Value) -> usize {
+    think_at(&stage.url, &mut Vec::new(), thinking, 0..TURNS).await
+}
+
+/// The same for some of its turns, at a server that may be another for the next.
+async fn think_at(url: &str, messages: &mut Vec<Value>, thinking: &Value, turns: Range<usize>) -> usize {
     let tool = json!({"name": "read", "input_schema": {"type": "object"}});
-    let (mut messages, mut requests) = (Vec::new(), 0);
-    for turn in 0..TURNS {
+    let mut requests = 0;
+    for turn in turns {
         messages.push(json!({"role": "user", "content": format!("task {turn} of the parser")}));
         loop {
             let body = json!({
                 "model": "claude-opus-5-5", "max_tokens": 2_000, "thinking": thinking, "tools": [tool], "messages": messages,
             });
-            let (status, reply) = answer(stage.post("/v1/messages", body.to_string())).await;
+            let post = Client::new().post(format!("{url}/v1/messages")).header("x-api-key", "a key");
+            let (status, reply) = answer(post.body(body.to_string())).await;
             let reply: Value = serde_json::from_slice(&reply).expect("JSON");
             requests += 1;
             assert_eq!(status, StatusCode::OK, "turn {turn}: {reply}");
@@ -82,6 +90,29 @@ async fn twelve_turns_of_twelve_with_thinking_that_is_bound_to_its_prefix() {
             mode == "enabled",
             "it is left out, or its provider told to"
         );
+    }
+}
+
+#[tokio::test]
+async fn what_was_refused_stays_out_when_the_server_is_restarted() {
+    for mode in ["adaptive", "enabled"] {
+        let script = Script { tool_rounds: 4, binding: Binding::Conversation, ..Script::default() };
+        let stage = Stage::new(script, SMALL).await;
+        let store =
+            ServerStore { store: Arc::new(MemoryStore::default()), key: [7; 32], keep: KeptBodies::All };
+        let mut thinking = json!({"type": mode});
+        if mode == "enabled" {
+            thinking["budget_tokens"] = json!(1_024);
+        }
+        let mut messages = Vec::new();
+        for turns in [0..6, 6..8, 8..10, 10..TURNS] {
+            let (url, running) = serve_stored(&stage.upstream.base_url, SMALL, store.clone()).await;
+            think_at(&url, &mut messages, &thinking, turns).await;
+            assert_eq!(sessions_at(&url).await.len(), 1);
+            running.stop().await;
+        }
+        let refused = stage.upstream.report().recorded.iter().filter(|one| one.status != 200).count();
+        assert_eq!(refused, 1, "{mode}: it is found out once, by the first of four servers");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::responses_agent::{Agent, Way, items_of, question, text_item};
 use crate::stage::{Stage, answer, serve_stored, sessions_at};
-use epitome_core::Policy;
+use epitome_core::{KeptBodies, Policy};
 use epitome_engine::FrozenClock;
 use epitome_engine::store::MemoryStore;
 use epitome_server::{OperatorNotice, ServerStore, SessionRule};
@@ -330,7 +330,8 @@ async fn another_clients_response_is_nobodys_to_go_on_from() {
 async fn a_server_restarted_on_its_store_goes_on_where_it_was() {
     for way in [Way::Whole, Way::ById, Way::Named] {
         let stage = Stage::new(Script { window_tokens: Some(SMALL), ..busy() }, SMALL).await;
-        let store = ServerStore { store: Arc::new(MemoryStore::default()), key: [7; 32] };
+        let store =
+            ServerStore { store: Arc::new(MemoryStore::default()), key: [7; 32], keep: KeptBodies::All };
         let mut agent = Agent::new(&stage, way, true);
         let mut compactions = Vec::new();
         for _ in 0..5 {

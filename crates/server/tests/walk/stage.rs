@@ -3,13 +3,16 @@
 use bytes::Bytes;
 use epitome_core::{Policy, Tokens};
 use epitome_engine::{Clock, FrozenClock};
-use epitome_server::{OperatorNotice, Rules, Server, ServerSettings, ServerStore, SessionRule, Upstreams};
+use epitome_server::{
+    OperatorNotice, Rules, SILENCE_TIME_MAX, Server, ServerSettings, ServerStore, SessionRule, Upstreams,
+};
 use epitome_tokens::Catalog;
 use epitome_upstream::{Handle, Keep, Script, Upstream};
 use reqwest::{Client, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// Everything that runs during a test.
@@ -64,6 +67,23 @@ impl Stage {
         Self { upstream, url, client: Client::new(), _running: running }
     }
 
+    /// The same with a server that only observes, by this rule, which hands what it tells to `tell`.
+    pub(crate) async fn observing(
+        script: Script,
+        rule: SessionRule,
+        window: u64,
+        tell: impl Fn(&OperatorNotice) + Send + Sync + 'static,
+    ) -> Self {
+        let upstream = Upstream::start(Script { keep: Keep::Bodies, ..script }).await.expect("a free port");
+        let settings = ServerSettings {
+            is_observing: true,
+            tell: Arc::new(tell),
+            ..settings(&upstream.base_url, rule, Some(Tokens(window)))
+        };
+        let (url, running) = run(settings).await;
+        Self { upstream, url, client: Client::new(), _running: running }
+    }
+
     /// What a path of the API answers.
     pub(crate) async fn json(&self, path: &str) -> Value {
         let (_, body) = answer(self.get(path)).await;
@@ -111,6 +131,16 @@ pub(crate) async fn serve_telling(
     run(ServerSettings { tell: Arc::new(tell), ..settings(base, alone, Some(Tokens(window))) }).await
 }
 
+/// A server in front of `base` that gives a provider up when it says nothing for so long.
+pub(crate) async fn serve_silent(
+    base: &str,
+    window: u64,
+    silence_max: Duration,
+) -> (String, oneshot::Sender<()>) {
+    let alone = SessionRule::alone(Policy::default());
+    run(ServerSettings { silence_max, ..settings(base, alone, Some(Tokens(window))) }).await
+}
+
 /// A server in front of `base` whose sessions are kept.
 pub(crate) async fn serve_stored(base: &str, window: u64, store: ServerStore) -> (String, StoredServer) {
     let alone = SessionRule::alone(Policy::default());
@@ -120,6 +150,25 @@ pub(crate) async fn serve_stored(base: &str, window: u64, store: ServerStore) ->
     let (running, stopped) = oneshot::channel::<()>();
     let work = tokio::spawn(async move { drop(server.run(async { drop(stopped.await) }).await) });
     (url, StoredServer { running, work })
+}
+
+/// A server by a rule and a clock; who stops it says so twice at once.
+pub(crate) async fn serve_for(
+    base: &str,
+    rule: SessionRule,
+    window: u64,
+    clock: Arc<dyn Clock>,
+) -> (String, oneshot::Sender<()>, tokio::task::JoinHandle<()>) {
+    let settings = ServerSettings { clock, ..settings(base, rule, Some(Tokens(window))) };
+    let server = Server::bind(([127, 0, 0, 1], 0).into(), settings).await.expect("a free port");
+    let url = format!("http://{}", server.address());
+    let (running, stopped) = oneshot::channel::<()>();
+    let stop = async {
+        drop(stopped.await);
+        std::future::ready(())
+    };
+    let served = tokio::spawn(async move { drop(server.run_until(stop).await) });
+    (url, running, served)
 }
 
 /// A server whose end is waited for.
@@ -161,6 +210,8 @@ fn settings(base: &str, rule: SessionRule, window: Option<Tokens>) -> ServerSett
         clock: Arc::new(FrozenClock),
         tell: Arc::new(|_| {}),
         store: None,
+        is_observing: false,
+        silence_max: SILENCE_TIME_MAX,
     }
 }
 

@@ -154,6 +154,7 @@ pub const KEYS: &[Key] = &[
     set("guard.hook_seconds_max", Number, ALL, "how long one hook may take"),
     set("guard.hooks_on_prune", Flag, ALL, "hooks are asked before a compaction that can only prune, too"),
     open("guard.checkpoint_seconds_max", Number, ASKED, "how long an operator may take over a checkpoint"),
+    open("guard.wait_seconds_max", Number, SERVE, "how long a request may wait for a model's summary; then what needs no model is done"),
 
     set("speculate.enabled", Flag, SERVE, "a summary is made before it is needed"),
     set("speculate.lead", Threshold, SERVE, "how far before the trigger, as a share of it"),

@@ -51,6 +51,13 @@ impl SessionStore for PostgresStore {
         self.repeat(session, move |client, tenant| async move { file(&client, tenant, session).await })
     }
 
+    fn unkept(&self, session: Option<SessionId>) -> BoxFuture<'_, Result<u64, StoreError>> {
+        let replica = self.replica.clone();
+        self.run(async move {
+            replica.database.repeat(|client| async move { unkept(&client, session).await }).await
+        })
+    }
+
     fn figures(&self) -> BoxFuture<'_, Result<StoreFigures, StoreError>> {
         let replica = self.replica.clone();
         self.run(async move { replica.database.repeat(|client| async move { figures(&client).await }).await })
@@ -128,6 +135,11 @@ async fn session_bytes(client: &Client, tenant: i64, session: SessionId) -> Resu
     Ok(client.query_one(&sql, &[&tenant, &number(session)]).await?.try_get::<_, i64>(0)? as u64)
 }
 
+async fn unkept(client: &Client, session: Option<SessionId>) -> Result<u64, Failure> {
+    let sql = client.prepare_cached(wide::UNKEPT).await?;
+    Ok(client.query_one(&sql, &[&session.map(number)]).await?.try_get::<_, i64>(0)? as u64)
+}
+
 async fn figures(client: &Client) -> Result<StoreFigures, Failure> {
     let row = client.query_one(wide::FIGURES, &[]).await?;
     let one = |at: usize| -> Result<u64, Failure> { Ok(row.try_get::<_, i64>(at)? as u64) };
@@ -138,6 +150,7 @@ async fn figures(client: &Client) -> Result<StoreFigures, Failure> {
         bodies: one(2)?,
         body_bytes: one(3)?,
         bytes: one(4)?,
+        unkept: one(5)?,
     })
 }
 
@@ -185,7 +198,8 @@ async fn problem_of(
     let ids = (0..opened.log.len()).map(|at| EntryId(at as u32));
     let messages: Vec<EntryId> = ids.filter(|&id| opened.log.item(id).is_some()).collect();
     match read::originals(client, tenant, session, &messages).await {
-        Ok(_) => {}
+        // What was left to the client is not missed.
+        Ok(_) | Err(Failure::Refusal(StoreError::NotKept { .. })) => {}
         Err(Failure::Refusal(error)) => return problem(error.to_string()),
         Err(failure) => return Err(failure),
     }

@@ -6,7 +6,7 @@ use super::database::{Client, Database};
 use super::failure::Failure;
 use super::number;
 use super::sql::hot;
-use crate::batch::{BatchRows, EntryRow, Support};
+use crate::batch::{BatchRows, EntryRow, LateText, Support};
 use crate::hash::BodyHash;
 use crate::row::EntryKind;
 use epitome_core::EntryId;
@@ -139,14 +139,14 @@ async fn grow<'a>(
     let kinds: Vec<i64> = supports.iter().map(Support::kinds).collect();
     let columns = EntryColumns::of(first);
     Ok(Box::pin(async move {
-        let EntryColumns { ids, parents, kinds: own, bodies, said } = &columns;
+        let EntryColumns { ids, parents, kinds: own, bodies, said, times } = &columns;
         let (about, time_ms) = (&rows.about, &rows.time_ms);
         client
             .query_opt(
                 &sql,
                 &[
                     tenant, &session, &fence, &expected, &added, &leaf, time_ms, about, offset, attempt,
-                    &asked, &kinds, ids, parents, own, bodies, said,
+                    &asked, &kinds, ids, parents, own, bodies, said, times,
                 ],
             )
             .await
@@ -208,6 +208,14 @@ async fn writes<'a>(
     for slice in slices(&bodies, |(_, (_, body))| body.len()) {
         writes.push(said(commit, client, slice).await?);
     }
+    for slice in slices(&rows.late, |one| {
+        one.said.column.len() + one.said.body.as_ref().map_or(0, |(_, body)| body.len())
+    }) {
+        writes.push(late(commit, client, slice).await?);
+    }
+    if let Some(first) = rows.late.first() {
+        writes.push(unindexed(commit, client, first.id).await?);
+    }
     if !rows.hashes.is_empty() {
         writes.push(hashes(commit, client).await?);
     }
@@ -257,6 +265,7 @@ struct EntryColumns<'a> {
     kinds: Vec<i16>,
     bodies: Vec<&'a [u8]>,
     said: Vec<Option<&'a [u8]>>,
+    times: Vec<Option<i64>>,
 }
 
 impl<'a> EntryColumns<'a> {
@@ -267,6 +276,7 @@ impl<'a> EntryColumns<'a> {
             kinds: rows.iter().map(|row| row.kind as i16).collect(),
             bodies: rows.iter().map(|row| row.body.as_slice()).collect(),
             said: rows.iter().map(|row| row.said.as_deref()).collect(),
+            times: rows.iter().map(|row| row.time_ms).collect(),
         }
     }
 }
@@ -278,11 +288,10 @@ async fn entries<'a>(
 ) -> Result<Write<'a>, Failure> {
     let sql = client.prepare_cached(hot::INSERT_ENTRIES).await?;
     let Commit { tenant, offset, .. } = commit;
-    let (session, time_ms, columns) =
-        (number(commit.lease.session), commit.rows.time_ms, EntryColumns::of(rows));
+    let (session, columns) = (number(commit.lease.session), EntryColumns::of(rows));
     Ok(Box::pin(async move {
-        let EntryColumns { ids, parents, kinds, bodies, said } = &columns;
-        client.execute(&sql, &[tenant, &session, offset, &time_ms, ids, parents, kinds, bodies, said]).await
+        let EntryColumns { ids, parents, kinds, bodies, said, times } = &columns;
+        client.execute(&sql, &[tenant, &session, offset, ids, parents, kinds, bodies, said, times]).await
     }))
 }
 
@@ -300,6 +309,34 @@ async fn said<'a>(
     Ok(Box::pin(
         async move { client.execute(&sql, &[tenant, &session, offset, &hashes, &uses, &bodies]).await },
     ))
+}
+
+/// What was said in entries that were stored without. Of two that say the same one brings it.
+async fn late<'a>(
+    commit: &'a Commit,
+    client: &'a Client,
+    rows: &'a [LateText],
+) -> Result<Write<'a>, Failure> {
+    let sql = client.prepare_cached(hot::INSERT_LATE).await?;
+    let Commit { tenant, offset, .. } = commit;
+    let session = number(commit.lease.session);
+    let ids: Vec<i64> = rows.iter().map(|one| i64::from(one.id.0)).collect();
+    let columns: Vec<&[u8]> = rows.iter().map(|one| one.said.column.as_slice()).collect();
+    let apart = rows.iter().filter_map(|one| one.said.body.as_ref());
+    let apart: BTreeMap<&[u8], &[u8]> =
+        apart.map(|(hash, body)| (hash.as_slice(), body.as_slice())).collect();
+    let (hashes, bodies): (Vec<&[u8]>, Vec<&[u8]>) = apart.into_iter().unzip();
+    Ok(Box::pin(async move {
+        client.execute(&sql, &[tenant, &session, offset, &ids, &columns, &hashes, &bodies]).await
+    }))
+}
+
+/// Has entries from one on looked for anew.
+async fn unindexed<'a>(commit: &'a Commit, client: &'a Client, from: EntryId) -> Result<Write<'a>, Failure> {
+    let sql = client.prepare_cached(hot::UNINDEX).await?;
+    let Commit { tenant, offset, .. } = commit;
+    let (session, from) = (number(commit.lease.session), i64::from(from.0));
+    Ok(Box::pin(async move { client.execute(&sql, &[tenant, &session, offset, &from]).await }))
 }
 
 /// A hash leads to where it was said first: what is known is gone past, and not said again.

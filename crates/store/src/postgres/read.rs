@@ -13,7 +13,7 @@ use epitome_engine::store::{
     StoredEvent, StoredRecord, StoredSession,
 };
 use futures_util::future::{try_join, try_join3, try_join4};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tokio_postgres::Row;
 
@@ -161,14 +161,27 @@ pub(super) async fn originals(
     let asked: Vec<i64> = ids.iter().map(|id| i64::from(id.0)).collect();
     let rows = client.query(&sql, &[&tenant, &number(session), &asked]).await?;
     let mut found: HashMap<EntryId, Arc<Message>> = HashMap::with_capacity(rows.len());
+    let mut left_out = HashSet::new();
     for row in &rows {
         let id = entry_id(row.try_get(0)?);
         if let Some(message) = original(row)? {
             found.insert(id, Arc::new(message));
+        } else if is_left_out(row)? {
+            left_out.insert(id);
         }
+    }
+    if !left_out.is_empty() {
+        let ids = ids.iter().copied().filter(|id| left_out.contains(id)).collect();
+        return Err(StoreError::NotKept { session, ids }.into());
     }
     let one = |id: &EntryId| found.get(id).cloned().ok_or(StoreError::NoMessage { session, id: *id });
     Ok(ids.iter().map(one).collect::<Result<_, _>>()?)
+}
+
+/// Whether what a message says was left to whoever said it.
+fn is_left_out(row: &Row) -> Result<bool, Failure> {
+    let (column, kind): (Option<&[u8]>, i16) = (row.try_get(1)?, row.try_get(3)?);
+    Ok(column.is_none() && EntryKind::stored(kind.into())? == EntryKind::Message)
 }
 
 /// What was said, by a row of which the second column is `said` and the third what lies apart; none where the entry says nothing, or what it said is gone.

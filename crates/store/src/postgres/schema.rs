@@ -7,8 +7,11 @@ use crate::hash::Secret;
 use epitome_engine::store::{FaultKind, StoreError, StoreFault};
 
 /// What each version changed, oldest first. What stands here was released: later changes are new migrations.
-const MIGRATIONS: &[&str] =
-    &[include_str!("../../schema/postgres/0001.sql"), include_str!("../../schema/postgres/0002.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../../schema/postgres/0001.sql"),
+    include_str!("../../schema/postgres/0002.sql"),
+    include_str!("../../schema/postgres/0003.sql"),
+];
 /// The lock under which tables are changed: `epitome` in ASCII.
 const LOCK: i64 = 0x65_7069_746f_6d65;
 /// A table of versions and a schema of our own: the database may be used by others too.

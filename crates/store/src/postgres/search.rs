@@ -50,8 +50,8 @@ impl Replica {
         for one in &pending.await? {
             self.index(one).await?;
         }
-        let matching = &matching(&wanted);
-        self.database.repeat(|client| async move { search(&client, tenant, query, matching).await }).await
+        let wanted = &wanted;
+        self.database.repeat(|client| async move { search(&client, tenant, query, wanted).await }).await
     }
 
     async fn index(&self, pending: &Pending) -> Result<(), Failure> {
@@ -79,8 +79,17 @@ async fn pending(client: &Client, tenant: Option<i64>, query: &SearchQuery) -> R
     rows.iter().map(one).collect()
 }
 
-/// Indexes some entries of a session. Where another replica does the same, the first of them has done it.
+/// Indexes some entries of a session. Where another replica does the same, the first of them has done it. The session is locked
+/// before its entries are read: a text that comes later to one of them is looked for anew, and not gone past.
 async fn index(client: &Client, pending: &Pending) -> Result<(), Failure> {
+    client.batch_execute("BEGIN").await?;
+    client.execute(wide::LOCK_SESSION, &[&pending.tenant, &pending.session]).await?;
+    let indexed = index_locked(client, pending).await;
+    client.batch_execute(if indexed.is_ok() { "COMMIT" } else { "ROLLBACK" }).await?;
+    indexed
+}
+
+async fn index_locked(client: &Client, pending: &Pending) -> Result<(), Failure> {
     let Pending { tenant, session, from, to } = pending;
     let sql = client.prepare_cached(wide::UNINDEXED).await?;
     let (mut entries, mut times, mut parts) =
@@ -142,14 +151,15 @@ async fn search(
     client: &Client,
     tenant: Option<i64>,
     query: &SearchQuery,
-    matching: &str,
+    wanted: &WantedTerms,
 ) -> Result<Vec<SearchHit>, Failure> {
     let sql = client.prepare_cached(wide::SEARCH).await?;
+    let matching = matching(wanted);
     let time = |time: Option<u64>| time.map(|time| i64::try_from(time).unwrap_or(i64::MAX));
     let (session, limit) = (query.session.map(number), i64::try_from(query.limit()).unwrap_or(i64::MAX));
     let (since, until) = (time(query.since_ms), time(query.until_ms));
     let rows = client.query(&sql, &[&matching, &tenant, &session, &since, &until, &limit]).await?;
-    let words: Vec<&str> = query.words.split_whitespace().collect();
+    let words = wanted.all();
     let hits = try_join_all(rows.iter().map(|row| hit(client, row, &words))).await?;
     Ok(hits.into_iter().flatten().collect())
 }

@@ -56,7 +56,7 @@ pub(super) mod hot {
 
     /// The first byte of `said` tells a hash.
     pub(in crate::postgres) const ORIGINALS: &str = "
-        SELECT entries.entry, entries.said, bodies.body
+        SELECT entries.entry, entries.said, bodies.body, entries.kind
         FROM entries LEFT JOIN bodies ON bodies.tenant = $1 AND bodies.hash = substr(entries.said, 2)
             AND get_byte(entries.said, 0) = 255
         WHERE entries.tenant = $1 AND entries.session = $2 AND entries.entry = ANY ($3)";
@@ -92,18 +92,18 @@ pub(super) mod hot {
             RETURNING number),
         appended AS (
             INSERT INTO entries (tenant, session, entry, parent, kind, time_ms, body, said)
-            SELECT $1, $2, row.entry, row.parent, row.kind, $7, row.body, row.said
-            FROM grown, unnest($13::bigint[], $14::bigint[], $15::smallint[], $16::bytea[], $17::bytea[])
-                AS row (entry, parent, kind, body, said))
+            SELECT $1, $2, row.entry, row.parent, row.kind, row.time_ms, row.body, row.said
+            FROM grown, unnest($13::bigint[], $14::bigint[], $15::smallint[], $16::bytea[], $17::bytea[], $18::bigint[])
+                AS row (entry, parent, kind, body, said, time_ms))
         SELECT number FROM grown";
 
     /// This and what follows goes out behind `GROW`, before anybody knows what came of that: it does nothing unless the session
     /// has the number of this very transaction. `$3` is what is added to that.
     pub(in crate::postgres) const INSERT_ENTRIES: &str = "
         INSERT INTO entries (tenant, session, entry, parent, kind, time_ms, body, said)
-        SELECT $1, $2, row.entry, row.parent, row.kind, $4, row.body, row.said
-        FROM sessions, unnest($5::bigint[], $6::bigint[], $7::smallint[], $8::bytea[], $9::bytea[])
-            AS row (entry, parent, kind, body, said)
+        SELECT $1, $2, row.entry, row.parent, row.kind, row.time_ms, row.body, row.said
+        FROM sessions, unnest($4::bigint[], $5::bigint[], $6::smallint[], $7::bytea[], $8::bytea[], $9::bigint[])
+            AS row (entry, parent, kind, body, said, time_ms)
         WHERE sessions.tenant = $1 AND sessions.session = $2
             AND sessions.number = pg_current_xact_id()::text::bigint + $3";
 
@@ -114,6 +114,31 @@ pub(super) mod hot {
         WHERE sessions.tenant = $1 AND sessions.session = $2
             AND sessions.number = pg_current_xact_id()::text::bigint + $3
         ON CONFLICT (tenant, hash) DO UPDATE SET uses = bodies.uses + excluded.uses";
+
+    /// Keeps what was said in entries that were stored without; of what lies apart, as much as is leaned on by that.
+    pub(in crate::postgres) const INSERT_LATE: &str = "
+        WITH kept AS (
+            UPDATE entries SET said = row.said FROM sessions, unnest($4::bigint[], $5::bytea[]) AS row (entry, said)
+            WHERE sessions.tenant = $1 AND sessions.session = $2
+                AND sessions.number = pg_current_xact_id()::text::bigint + $3
+                AND entries.tenant = $1 AND entries.session = $2 AND entries.entry = row.entry
+                AND entries.kind = 0 AND entries.said IS NULL
+            RETURNING substr(entries.said, 2) AS hash, get_byte(entries.said, 0) AS place)
+        INSERT INTO bodies (tenant, hash, uses, body)
+        SELECT $1, row.hash, counted.uses, row.body
+        FROM unnest($6::bytea[], $7::bytea[]) AS row (hash, body)
+            JOIN (SELECT hash, count(*) AS uses FROM kept WHERE place = 255 GROUP BY hash) AS counted
+                ON counted.hash = row.hash
+        ORDER BY row.hash
+        ON CONFLICT (tenant, hash) DO UPDATE SET uses = bodies.uses + excluded.uses";
+
+    /// They are looked for from the first of them on, anew.
+    pub(in crate::postgres) const UNINDEX: &str = "
+        WITH moved AS (
+            UPDATE sessions SET indexed = least(indexed, $4) WHERE tenant = $1 AND session = $2
+                AND number = pg_current_xact_id()::text::bigint + $3 RETURNING session)
+        DELETE FROM texts USING moved
+        WHERE texts.tenant = $1 AND texts.session = $2 AND texts.session = moved.session AND texts.entry >= $4";
 
     pub(in crate::postgres) const INSERT_HASHES: &str = "
         INSERT INTO chains (tenant, session, hash, entry)
@@ -159,7 +184,7 @@ pub(super) mod hot {
 
     /// All of these, for the test.
     #[cfg(test)]
-    pub(super) const ALL: [&str; 26] = [
+    pub(super) const ALL: [&str; 28] = [
         TENANT,
         MAKE_TENANT,
         CREATE,
@@ -179,6 +204,8 @@ pub(super) mod hot {
         KINDS,
         INSERT_ENTRIES,
         INSERT_BODIES,
+        INSERT_LATE,
+        UNINDEX,
         INSERT_HASHES,
         INSERT_FILE,
         DELIVER,
@@ -261,7 +288,11 @@ pub(super) mod wide {
         SELECT (SELECT count(*) FROM sessions), (SELECT coalesce(sum(entries), 0)::bigint FROM sessions),
             (SELECT count(*) FROM bodies), (SELECT coalesce(sum(length(body)), 0)::bigint FROM bodies),
             (SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
-                WHERE relnamespace = to_regnamespace('epitome') AND relkind = 'r')";
+                WHERE relnamespace = to_regnamespace('epitome') AND relkind = 'r'),
+            (SELECT count(*) FROM entries WHERE kind = 0 AND said IS NULL)";
+
+    pub(in crate::postgres) const UNKEPT: &str = "
+        SELECT count(*) FROM entries WHERE kind = 0 AND said IS NULL AND ($1::bigint IS NULL OR session = $1)";
 
     /// Sessions with entries that cannot be looked for yet.
     pub(in crate::postgres) const PENDING: &str = "
@@ -274,6 +305,9 @@ pub(super) mod wide {
             AND get_byte(entries.said, 0) = 255
         WHERE entries.tenant = $1 AND entries.session = $2 AND entries.entry >= $3 AND entries.entry < $4
             AND entries.said IS NOT NULL";
+
+    pub(in crate::postgres) const LOCK_SESSION: &str =
+        "SELECT session FROM sessions WHERE tenant = $1 AND session = $2 FOR UPDATE";
 
     /// Nothing is indexed of a session that was removed, or whose entries another replica has indexed.
     pub(in crate::postgres) const INDEX: &str = "

@@ -46,6 +46,10 @@ impl SessionStore for SqliteStore {
         ready(self.read(|connection| file(connection, self.tenant_of(connection, session)?, session)))
     }
 
+    fn unkept(&self, session: Option<SessionId>) -> BoxFuture<'_, Result<u64, StoreError>> {
+        ready(self.read(|connection| unkept(connection, session)))
+    }
+
     fn figures(&self) -> BoxFuture<'_, Result<StoreFigures, StoreError>> {
         ready(self.read(figures))
     }
@@ -168,6 +172,19 @@ fn session_bytes(connection: &Connection, tenant: i64, session: SessionId) -> Re
     Ok(bytes as u64)
 }
 
+/// The index of such entries is read, and nothing else.
+fn unkept(connection: &Connection, session: Option<SessionId>) -> Result<u64, StoreError> {
+    connection
+        .query_row(
+            "SELECT count(*) FROM entries INDEXED BY entries_unkept
+             WHERE kind = 0 AND said IS NULL AND (?1 IS NULL OR session = ?1)",
+            [session.map(number)],
+            |row| row.get::<_, i64>(0),
+        )
+        .map(|count| count as u64)
+        .map_err(of_sqlite)
+}
+
 fn figures(connection: &Connection) -> Result<StoreFigures, StoreError> {
     let one = |sql: &str| -> Result<u64, StoreError> {
         connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map(|found| found as u64).map_err(of_sqlite)
@@ -178,6 +195,7 @@ fn figures(connection: &Connection) -> Result<StoreFigures, StoreError> {
         entries: one("SELECT coalesce(sum(entries), 0) FROM sessions")?,
         bodies: one("SELECT count(*) FROM bodies")?,
         body_bytes: one("SELECT coalesce(sum(length(body)), 0) FROM bodies")?,
+        unkept: unkept(connection, None)?,
         bytes: one("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")?,
     })
 }
@@ -227,8 +245,10 @@ fn problem_of(
     }
     let messages: Vec<EntryId> =
         (0..entries).map(|at| EntryId(at as u32)).filter(|&id| opened.log.item(id).is_some()).collect();
-    if let Err(error) = read::originals(connection, tenant, session, &messages) {
-        return Ok(problem(error.to_string()));
+    match read::originals(connection, tenant, session, &messages) {
+        // What was left to the client is not missed.
+        Ok(_) | Err(StoreError::NotKept { .. }) => {}
+        Err(error) => return Ok(problem(error.to_string())),
     }
     let is_borne_out = match read::live_session(connection, tenant, session) {
         Ok(Some(live)) => live.agrees_with(&opened.log),

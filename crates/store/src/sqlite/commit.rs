@@ -1,7 +1,7 @@
 //! What is written: sessions made and removed, batches committed.
 
 use super::{number, search};
-use crate::batch::BatchRows;
+use crate::batch::{BatchRows, LateText};
 use crate::fault::of_sqlite;
 use crate::hash::BodyHash;
 use crate::live::LiveRow;
@@ -75,6 +75,7 @@ pub(super) fn commit(
     check(connection, tenant, session, expected, rows)?;
     insert_entries(connection, tenant, session, rows)?;
     insert_bodies(connection, tenant, &rows.bodies)?;
+    insert_late(connection, tenant, session, &rows.late)?;
     insert_hashes(connection, tenant, session, &rows.hashes)?;
     insert_file(connection, tenant, session, &rows.file)?;
     for input in &rows.delivered {
@@ -142,7 +143,7 @@ fn insert_entries(
     for row in &rows.entries {
         let (parent, kind) = (row.parent.map(|parent| parent.0), row.kind as i64);
         insert
-            .execute(params![tenant, session, row.id.0, parent, kind, rows.time_ms, row.body, row.said])
+            .execute(params![tenant, session, row.id.0, parent, kind, row.time_ms, row.body, row.said])
             .map_err(of_sqlite)?;
     }
     Ok(())
@@ -163,6 +164,29 @@ fn insert_bodies(
         insert.execute(params![tenant, hash, body]).map_err(of_sqlite)?;
     }
     Ok(())
+}
+
+/// Keeps what was said in entries that were stored without. They are looked for from the first of them on, anew.
+fn insert_late(
+    connection: &Connection,
+    tenant: i64,
+    session: i64,
+    late: &[LateText],
+) -> Result<(), StoreError> {
+    let Some(first) = late.first() else { return Ok(()) };
+    let mut insert = connection
+        .prepare_cached(
+            "UPDATE entries SET said = ?4
+             WHERE tenant = ?1 AND session = ?2 AND entry = ?3 AND kind = 0 AND said IS NULL",
+        )
+        .map_err(of_sqlite)?;
+    for LateText { id, said } in late {
+        let is_new = insert.execute(params![tenant, session, id.0, said.column]).map_err(of_sqlite)? > 0;
+        if let Some(body) = said.body.as_ref().filter(|_| is_new) {
+            insert_bodies(connection, tenant, std::slice::from_ref(body))?;
+        }
+    }
+    search::look_anew(connection, tenant, session, first.id)
 }
 
 /// A hash leads to where it was said first: what is known is gone past, and not said again.

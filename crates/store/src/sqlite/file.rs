@@ -23,6 +23,26 @@ pub(super) fn make_private(path: &Path) {
     drop(options.open(path));
 }
 
+/// A connection to a file that may not be written. Without a folder to put SQLite's shared memory in, a file that nobody has open is
+/// read as one that does not change.
+pub(super) fn connect_to_look(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = connect(path, flags).and_then(|connection| {
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).map_err(of_sqlite)?;
+        Ok(connection)
+    });
+    let log = path.with_file_name(format!("{}-wal", path.file_name().unwrap_or_default().to_string_lossy()));
+    let has_log = std::fs::metadata(log).is_ok_and(|log| log.len() > 0);
+    match opened {
+        Err(_) if !has_log && path.is_file() => {
+            let escaped = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+            let address = format!("file:{escaped}?immutable=1");
+            connect(Path::new(&address), flags | OpenFlags::SQLITE_OPEN_URI)
+        }
+        opened => opened,
+    }
+}
+
 /// A connection to it, with what every one of ours goes by.
 pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     let connection = Connection::open_with_flags(path, flags).map_err(of_sqlite)?;

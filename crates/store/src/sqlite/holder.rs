@@ -14,6 +14,9 @@ const LEASE_TIME: Duration = Duration::from_secs(10);
 /// It says so this often: two may go amiss.
 pub(super) const RENEWAL_TIME: Duration = Duration::from_secs(3);
 
+/// The number of no process.
+const NOBODY: i64 = -1;
+
 /// This process among those that hold leases.
 #[derive(Debug)]
 pub(super) struct Holder {
@@ -40,6 +43,11 @@ impl Holder {
             until: Mutex::new(until),
             fences: Mutex::default(),
         })
+    }
+
+    /// A process that only looks: it is entered nowhere, and holds nothing.
+    pub(super) fn looking() -> Self {
+        Self { number: NOBODY, until: Mutex::new(Instant::now()), fences: Mutex::default() }
     }
 
     /// Whether what it holds is certain to be its own still.

@@ -133,18 +133,25 @@ pub(super) fn originals(
     ids: &[EntryId],
 ) -> Result<Vec<Arc<Message>>, StoreError> {
     let mut said = connection
-        .prepare_cached("SELECT said FROM entries WHERE tenant = ?1 AND session = ?2 AND entry = ?3")
+        .prepare_cached("SELECT kind, said FROM entries WHERE tenant = ?1 AND session = ?2 AND entry = ?3")
         .map_err(of_sqlite)?;
     let mut apart = connection
         .prepare_cached("SELECT body FROM bodies WHERE tenant = ?1 AND hash = ?2")
         .map_err(of_sqlite)?;
-    let mut one = |id: EntryId| {
-        let column: Option<Vec<u8>> = said
-            .query_row(params![tenant, number(session), id.0], |row| row.get(0))
+    let mut left_out = Vec::new();
+    let mut one = |id: EntryId| -> Result<Option<Arc<Message>>, StoreError> {
+        let column: Option<(i64, Option<Vec<u8>>)> = said
+            .query_row(params![tenant, number(session), id.0], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()
-            .map_err(of_sqlite)?
-            .flatten();
-        let column = column.ok_or(StoreError::NoMessage { session, id })?;
+            .map_err(of_sqlite)?;
+        let column = match column {
+            Some((_, Some(column))) => column,
+            Some((kind, None)) if EntryKind::stored(kind)? == EntryKind::Message => {
+                left_out.push(id);
+                return Ok(None);
+            }
+            Some((_, None)) | None => return Err(StoreError::NoMessage { session, id }),
+        };
         let message = match row::place(&column)? {
             SaidPlace::InRow(packed) => row::message(packed)?,
             SaidPlace::Apart(hash) => {
@@ -153,9 +160,11 @@ pub(super) fn originals(
                 row::message(&body.ok_or(StoreError::NoMessage { session, id })?)?
             }
         };
-        Ok(Arc::new(message))
+        Ok(Some(Arc::new(message)))
     };
-    ids.iter().map(|&id| one(id)).collect()
+    let found: Vec<Arc<Message>> =
+        ids.iter().filter_map(|&id| one(id).transpose()).collect::<Result<_, _>>()?;
+    if left_out.is_empty() { Ok(found) } else { Err(StoreError::NotKept { session, ids: left_out }) }
 }
 
 /// The deepest known message of a request. A conversation that goes on has said something new at its end and nothing else, so

@@ -7,7 +7,8 @@ use epitome_engine::store::{FaultKind, StoreError, StoreFault};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 /// What each version changed, oldest first. What stands here was released: later changes are new migrations.
-const MIGRATIONS: &[&str] = &[include_str!("../../schema/sqlite/0001.sql")];
+const MIGRATIONS: &[&str] =
+    &[include_str!("../../schema/sqlite/0001.sql"), include_str!("../../schema/sqlite/0002.sql")];
 
 /// Brings a file's tables to this version; its secret.
 pub(super) fn migrate(connection: &mut Connection) -> Result<Secret, StoreError> {
@@ -22,10 +23,25 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<Secret, StoreError>
         make_secret(&transaction)?;
         transaction.commit().map_err(of_sqlite)?;
     }
-    stored_secret(connection)?.ok_or_else(|| {
-        let what = "the store has no secret, so nothing in it can be found".into();
-        StoreError::Fault(StoreFault { kind: FaultKind::Damaged, what })
-    })
+    stored_secret(connection)?.ok_or_else(no_secret)
+}
+
+/// The secret of a file whose tables are of this version; nothing is brought forward.
+pub(super) fn secret_of_current(connection: &Connection) -> Result<Secret, StoreError> {
+    let version = version(connection)?;
+    if version < MIGRATIONS.len() {
+        let what = format!(
+            "the store is of version {version}, and must be written once to be of {}",
+            MIGRATIONS.len()
+        );
+        return Err(StoreError::Fault(StoreFault { kind: FaultKind::ReadOnly, what }));
+    }
+    stored_secret(connection)?.ok_or_else(no_secret)
+}
+
+fn no_secret() -> StoreError {
+    let what = "the store has no secret, so nothing in it can be found".into();
+    StoreError::Fault(StoreFault { kind: FaultKind::Damaged, what })
 }
 
 /// The version of a file's tables.

@@ -32,6 +32,14 @@ pub(super) fn index_some(connection: &Connection) -> Result<bool, StoreError> {
     Ok(true)
 }
 
+/// Whether there is anything that is not indexed yet.
+pub(super) fn has_unindexed(connection: &Connection) -> Result<bool, StoreError> {
+    connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM sessions WHERE indexed < entries)")
+        .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
+        .map_err(of_sqlite)
+}
+
 fn index(
     connection: &Connection,
     tenant: i64,
@@ -95,7 +103,7 @@ pub(super) fn search(
         .query_map(values, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))
         .map_err(of_sqlite)?;
     let found: Vec<(i64, i64, u32, Option<i64>, f64)> = rows.collect::<Result<_, _>>().map_err(of_sqlite)?;
-    let words: Vec<&str> = query.words.split_whitespace().collect();
+    let words = wanted.all();
     let hit = |(tenant, session, entry, time_ms, rank): (i64, i64, u32, Option<i64>, f64)| {
         let (session, entry) = (SessionId(session as u64), EntryId(entry));
         let originals = read::originals(connection, tenant, session, &[entry])?;
@@ -120,6 +128,27 @@ fn matching(wanted: &WantedTerms) -> String {
     all.extend(of("tools", &wanted.tools));
     all.extend(of("files", &wanted.files));
     all.join(" AND ")
+}
+
+/// Takes a session's entries from one on out of the index, to be indexed once more.
+pub(super) fn look_anew(
+    connection: &Connection,
+    tenant: i64,
+    session: i64,
+    from: EntryId,
+) -> Result<(), StoreError> {
+    for statement in [
+        "DELETE FROM terms WHERE rowid IN (
+             SELECT place FROM indexed WHERE tenant = ?1 AND session = ?2 AND entry >= ?3)",
+        "DELETE FROM indexed WHERE tenant = ?1 AND session = ?2 AND entry >= ?3",
+        "UPDATE sessions SET indexed = min(indexed, ?3) WHERE tenant = ?1 AND session = ?2",
+    ] {
+        connection
+            .prepare_cached(statement)
+            .and_then(|mut statement| statement.execute(params![tenant, session, from.0]))
+            .map_err(of_sqlite)?;
+    }
+    Ok(())
 }
 
 /// Takes a session out of the index.

@@ -1,6 +1,10 @@
 //! What providers say when a prompt does not fit, each in its own shape.
 
 mod body;
+mod rows;
+
+pub(crate) use rows::find as find_row;
+pub use rows::{ERROR_ROWS, ErrorRow};
 
 use crate::complaint::Complaint;
 use epitome_wire::Protocol;
@@ -40,10 +44,16 @@ pub enum Style {
     Silent,
     /// No error: the reply stops because the window is full.
     SoftStop,
+    /// No error: nothing is said, and the reply ends as if its limit were reached.
+    OutputZero,
+    /// No error: the reply ends as Mistral's do when the window is full.
+    ModelLength,
+    /// An error of the table in `docs/reference/overflow.md`.
+    Row(&'static ErrorRow),
 }
 
 /// Every style, with its name.
-const NAMES: [(Style, &str); 21] = [
+const NAMES: [(Style, &str); 23] = [
     (Style::Provider, "provider"),
     (Style::AnthropicReserve, "anthropic-reserve"),
     (Style::AnthropicBytes, "anthropic-bytes"),
@@ -65,7 +75,12 @@ const NAMES: [(Style, &str); 21] = [
     (Style::EmptyBody, "empty-body"),
     (Style::Silent, "silent"),
     (Style::SoftStop, "soft-stop"),
+    (Style::OutputZero, "output-zero"),
+    (Style::ModelLength, "model-length"),
 ];
+
+/// How the names of rows begin.
+const ROW: &str = "row-";
 
 /// The figures of one overflow.
 #[derive(Clone, Debug)]
@@ -106,7 +121,10 @@ impl ErrorBody {
 impl Style {
     /// Whether the output asked for needs its room beside the prompt.
     fn counts_output(self) -> bool {
-        matches!(self, Self::AnthropicReserve | Self::Vllm)
+        match self {
+            Self::Row(row) => row.counts_output,
+            style => matches!(style, Self::AnthropicReserve | Self::Vllm),
+        }
     }
 }
 
@@ -141,7 +159,8 @@ impl Overflow<'_> {
             Style::Xai => json(400, self.xai()),
             Style::Nginx => Refusal { status: 413, body: ErrorBody::Html(body::NGINX_PAGE) },
             Style::EmptyBody => Refusal { status: 400, body: ErrorBody::Nothing },
-            Style::Silent | Style::SoftStop => return None,
+            Style::Row(row) => row.refusal(self),
+            Style::Silent | Style::SoftStop | Style::OutputZero | Style::ModelLength => return None,
         })
     }
 
@@ -168,6 +187,9 @@ fn exceeded(message: String, param: &str) -> Complaint {
 
 impl fmt::Display for Style {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::Row(row) = self {
+            return write!(f, "{ROW}{}", row.name);
+        }
         let named = NAMES.iter().find(|(style, _)| style == self);
         f.write_str(named.map_or("provider", |(_, name)| name))
     }
@@ -176,9 +198,13 @@ impl fmt::Display for Style {
 impl FromStr for Style {
     type Err = String;
     fn from_str(name: &str) -> Result<Self, String> {
-        let found = NAMES.into_iter().find(|(_, known)| *known == name);
-        found.map(|(style, _)| style).ok_or_else(|| {
-            format!("`{name}` is no overflow style; there are {}", NAMES.map(|(_, known)| known).join(", "))
+        let found = NAMES.into_iter().find(|(_, known)| *known == name).map(|(style, _)| style);
+        let row = || name.strip_prefix(ROW).and_then(rows::find).map(Self::Row);
+        found.or_else(row).ok_or_else(|| {
+            format!(
+                "`{name}` is no overflow style; there are {} and row-N for an error of docs/reference/overflow.md",
+                NAMES.map(|(_, known)| known).join(", ")
+            )
         })
     }
 }

@@ -55,7 +55,7 @@ fn stop_reason(draft: &Draft<'_>) -> &'static str {
         Stop::End => "end_turn",
         Stop::Calls => "tool_use",
         Stop::Length => "max_tokens",
-        Stop::Window => "model_context_window_exceeded",
+        Stop::Window | Stop::ModelLength => "model_context_window_exceeded",
     }
 }
 

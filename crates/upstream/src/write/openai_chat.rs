@@ -62,6 +62,7 @@ fn finish_reason(stop: Stop) -> &'static str {
         Stop::Calls => "tool_calls",
         Stop::Length => "length",
         Stop::Window => "model_context_window_exceeded",
+        Stop::ModelLength => "model_length",
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn response_id(number: u64) -> String {
 fn status(stop: Stop) -> &'static str {
     match stop {
         Stop::End | Stop::Calls => "completed",
-        Stop::Length | Stop::Window => "incomplete",
+        Stop::Length | Stop::Window | Stop::ModelLength => "incomplete",
     }
 }
 

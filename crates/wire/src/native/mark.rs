@@ -87,6 +87,14 @@ pub enum WrittenMark {
         /// Whether it is still to be done.
         open: bool,
     },
+    /// A compaction would have been made here, and was not.
+    Observation {
+        /// How it would have come about.
+        #[serde(with = "record")]
+        record: Arc<Record>,
+        /// What requests would have had less from here on.
+        saved: Tokens,
+    },
 }
 
 impl From<Mark> for WrittenMark {
@@ -108,6 +116,7 @@ impl From<Mark> for WrittenMark {
             Mark::Hold { why } => Self::Hold { why },
             Mark::Reset => Self::Reset,
             Mark::Request { is_open } => Self::Request { open: is_open },
+            Mark::Observation { record, saved } => Self::Observation { record, saved },
         }
     }
 }
@@ -131,6 +140,7 @@ impl From<WrittenMark> for Mark {
             WrittenMark::Hold { why } => Self::Hold { why },
             WrittenMark::Reset => Self::Reset,
             WrittenMark::Request { open } => Self::Request { is_open: open },
+            WrittenMark::Observation { record, saved } => Self::Observation { record, saved },
         }
     }
 }
@@ -153,7 +163,8 @@ impl WrittenMark {
             | Self::Refill
             | Self::Hold { .. }
             | Self::Reset
-            | Self::Request { .. } => false,
+            | Self::Request { .. }
+            | Self::Observation { .. } => false,
         }
     }
 }

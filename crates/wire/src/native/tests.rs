@@ -166,6 +166,7 @@ fn every_mark_reads_back_as_it_was_written() {
         cache_read: Tokens(5),
         cache_write: Tokens(1),
         model: "opus".into(),
+        is_estimated: true,
     };
     let marks = vec![
         compaction("so far"),
@@ -187,6 +188,10 @@ fn every_mark_reads_back_as_it_was_written() {
         Mark::Hold { why: "look".into() },
         Mark::Reset,
         Mark::Request { is_open: true },
+        Mark::Observation {
+            record: Arc::new(Record { duration_ms: 8, ..Record::default() }),
+            saved: Tokens(4),
+        },
     ];
     let lines: Vec<Vec<u8>> = marks.iter().map(|one| mark(1, 0, one)).collect();
     let transcript = read_back(wrapped(b"x", &lines));

@@ -22,6 +22,22 @@ pub struct Endpoint {
     pub base_url: Arc<str>,
     /// The model's name there.
     pub model: Arc<str>,
+    /// The feature of its API that was asked for and comes with another window; empty where none was.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub beta: Arc<str>,
+}
+
+impl Endpoint {
+    /// A model at an address, with no features beyond the usual.
+    pub fn new(provider: &str, base_url: &str, model: &str) -> Self {
+        Self { provider: provider.into(), base_url: base_url.into(), model: model.into(), beta: "".into() }
+    }
+
+    /// The same with a feature.
+    #[must_use]
+    pub fn with_beta(self, beta: &str) -> Self {
+        Self { beta: beta.into(), ..self }
+    }
 }
 
 /// What was learned of one endpoint.
@@ -97,6 +113,16 @@ impl LearnedWindows {
         if is_window(window) && window >= self.of(endpoint, now).largest {
             self.entry(endpoint).window = Some(LearnedLimit { tokens: window, told_at: now });
         }
+    }
+
+    /// The endpoints of which something was learned.
+    pub fn endpoints(&self) -> impl Iterator<Item = &Endpoint> {
+        self.0.iter().map(|(of, _)| of)
+    }
+
+    /// Lets go of those that are meant.
+    pub fn forget(&mut self, is_meant: impl Fn(&Endpoint) -> bool) {
+        self.0.retain(|(of, _)| !is_meant(of));
     }
 
     /// Notes a prompt that succeeded. Limits below it were wrong, or are no longer true.

@@ -11,7 +11,7 @@ mod write;
 
 pub use decode::{ElementError, decode, decode_fixed};
 pub use reply::{ModelReply, ReplyUsage, StopReason, StrangeReply, reply};
-pub use splice::{ElementPart, ElementPlace, ListSlot, splice};
+pub use splice::{ElementPart, ElementPlace, ListSlot, mark_text, splice};
 pub use write::{WrittenBody, write_body};
 
 pub(crate) use unread::unread_around;

@@ -220,12 +220,14 @@ fn marks(named: &Named, next: u32) -> Vec<Mark> {
             cache_read: Tokens(5),
             cache_write: Tokens(1),
             model: "opus".into(),
+            is_estimated: true,
         }),
         Mark::Failure,
         Mark::Floor { tokens: Tokens(3) },
         Mark::Refill,
         Mark::Hold { why: "look".into() },
         Mark::Reset,
+        Mark::Observation { record: Arc::default(), saved: Tokens(3) },
     ]
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 const NOW: Duration = Duration::from_secs(1_700_000_000);
 
 fn endpoint(model: &str) -> Endpoint {
-    Endpoint { provider: "x".into(), base_url: "http://x".into(), model: model.into() }
+    Endpoint::new("x", "http://x", model)
 }
 
 fn told(text: &str) -> OverflowVerdict {

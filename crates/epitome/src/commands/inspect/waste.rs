@@ -111,6 +111,10 @@ impl WasteRemedy {
 /// What to type: a compaction of the file by these settings. A file whose own tool cannot show a message otherwise than it was
 /// said is written in our form.
 fn command(file: &TranscriptFile, settings: &[String]) -> String {
+    if let Some(stored) = file.stored() {
+        let set: String = settings.iter().map(|setting| format!(" --set {setting}")).collect();
+        return format!("epitome compact --session {}{set}", stored.session);
+    }
     let to = if is_said_whole(file.transcript.format) { " --to native" } else { "" };
     let set: String = settings.iter().map(|setting| format!(" --set {setting}")).collect();
     format!("epitome compact {} -o OUT{to}{set}", shell_word(&file.path.display().to_string()))

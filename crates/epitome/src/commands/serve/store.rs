@@ -5,6 +5,7 @@ use super::log::ServerLog;
 use crate::cli::StoreArgs;
 use crate::store_place::{StoreName, make_room};
 use anyhow::{Context as _, Result};
+use epitome_core::KeptBodies;
 use epitome_engine::store::{FaultKind, StoreError};
 use epitome_server::{NoticeLevel, ServerStore};
 use epitome_store::{SessionStore, StandbyNotice, StandbyStore};
@@ -45,9 +46,17 @@ impl SessionPlace {
     }
 
     /// What the server stores by; none where all is in memory.
-    pub(super) fn server_store(&self) -> Option<ServerStore> {
+    pub(super) fn server_store(&self, keep: KeptBodies) -> Option<ServerStore> {
         let Self::Lasting { store, standby } = self else { return None };
-        Some(ServerStore { store: standby.clone(), key: store.chain_key() })
+        Some(ServerStore { store: standby.clone(), key: store.chain_key(), keep })
+    }
+
+    /// The store itself; none where all is in memory.
+    pub(super) fn lasting(&self) -> Option<Arc<dyn SessionStore>> {
+        match self {
+            Self::Memory => None,
+            Self::Lasting { store, .. } => Some(store.clone()),
+        }
     }
 
     /// Stores what waits, and gives back what was held, so that the next replica need not wait for its end.

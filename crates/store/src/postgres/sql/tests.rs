@@ -14,7 +14,8 @@ fn words(sql: &str) -> Vec<String> {
 /// The tables that a statement reads or writes.
 fn tables(words: &[String]) -> Vec<&str> {
     let names = [
-        "sessions", "entries", "bodies", "chains", "live", "files", "inputs", "events", "tenants", "holders",
+        "sessions", "entries", "bodies", "chains", "live", "files", "inputs", "events", "texts", "tenants",
+        "holders",
     ];
     let is_lead = |word: &str| ["FROM", "JOIN", "INTO", "UPDATE", "USING"].contains(&word);
     let pairs = words.windows(2).filter(|pair| is_lead(&pair[0]) && names.contains(&pair[1].as_str()));

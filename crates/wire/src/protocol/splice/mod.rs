@@ -4,6 +4,7 @@
 //! do not know included, stays byte for byte. Only what is ours, a summary, is written anew. Whole bodies of
 //! another protocol are `encode`'s.
 
+mod breakpoint;
 mod content;
 mod cut;
 mod edit;
@@ -13,6 +14,7 @@ mod layout;
 #[cfg(test)]
 mod tests;
 
+pub use breakpoint::mark_text;
 pub(super) use content::fates;
 pub(crate) use edit::range_in;
 

@@ -1,0 +1,120 @@
+//! What a summary says of the work itself: what is asked for, what was changed and why, what is done.
+
+use super::{draft, exchange, model, person};
+use crate::Message;
+
+/// The lines of a section of a summary.
+fn section<'t>(text: &'t str, heading: &str) -> Vec<&'t str> {
+    let lines = text.lines().skip_while(|line| *line != heading).skip(1);
+    lines.take_while(|line| !line.starts_with("## ")).filter(|line| !line.is_empty()).collect()
+}
+
+/// Says something with a call.
+fn saying(text: &str, mut exchange: [Message; 2]) -> [Message; 2] {
+    exchange[0].blocks.insert(0, crate::Block::Text { text: text.into() });
+    exchange
+}
+
+#[test]
+fn the_goal_is_the_newest_request_though_it_stays_in_view() {
+    let messages = [
+        person("Build the importer of the shop, please."),
+        model("It is built."),
+        person("Give me the list of what is left again."),
+        model("Two things are left."),
+        person("Skip the first and do the rest."),
+    ];
+    let text = draft(&messages, 1, 600).text;
+    assert_eq!(section(&text, "## Goal"), ["Asked (in view): Skip the first and do the rest."]);
+    let text = draft(&messages[..4], 0, 600).text;
+    assert_eq!(section(&text, "## Goal"), ["Asked (m0002): Give me the list of what is left again."]);
+}
+
+#[test]
+fn the_goal_tells_no_secret_of_a_request_in_view() {
+    let messages = [
+        person("Build the importer of the shop, please."),
+        model("It is built."),
+        person("Log in with password=hunter2hunter2 and look at the orders."),
+    ];
+    let text = draft(&messages, 1, 600).text;
+    let goal = ["Asked (in view): Log in with password=[secret] and look at the orders."];
+    assert_eq!(section(&text, "## Goal"), goal);
+}
+
+#[test]
+fn what_was_said_twice_is_told_once() {
+    let asked = "Can we add some more trigger phrases to the skill?";
+    let messages = [person(asked), model("Added."), person(asked), model("There are two more now.")];
+    let text = draft(&messages, 0, 600).text;
+    let told = section(&text, "## Dialogue, oldest first");
+    assert_eq!(
+        told.iter().filter(|line| line.contains(asked)).collect::<Vec<_>>(),
+        [&format!("m0002 user: {asked}")]
+    );
+}
+
+#[test]
+fn a_changed_file_is_told_with_what_it_was_changed_for() {
+    let edit = r#"{"file_path":"src/tree.rs","old_string":"x","new_string":"// The metadata tree is read once, before the loop.\nlet tree = read();"}"#;
+    let mut messages = vec![person("Make the explain command of the tool fast.")];
+    messages.extend(saying(
+        "The tree is read for each commit. Let me hoist the metadata tree out of the loop:",
+        exchange(1, "Edit", edit, "The file src/tree.rs has been updated successfully."),
+    ));
+    messages.push(model("The metadata tree is read once now."));
+    let text = draft(&messages, 0, 900).text;
+    let files = section(&text, "## Files, by what was done to them");
+    assert_eq!(files.len(), 1, "{text}");
+    for told in [
+        "modified src/tree.rs",
+        "hoist the metadata tree out of the loop",
+        "The metadata tree is read once, before the loop.",
+    ] {
+        assert!(files[0].contains(told), "{told} is not in\n{text}");
+    }
+}
+
+#[test]
+fn what_a_commit_tells_others_is_told() {
+    let commit = r#"{"command":"git commit -m 'fix: close every iterator early' -m 'Leaked handles kept the store from being opened again.'"}"#;
+    let mut messages = vec![person("Find out why the store does not open again.")];
+    messages.extend(exchange(1, "Bash", commit, "[main 1234567] fix"));
+    messages.extend([model("Done."), person("And now the tests of it.")]);
+    let text = draft(&messages, 1, 900).text;
+    let found = section(&text, "## Findings, fixes and decisions, as the model put them");
+    assert!(found.contains(&"m0001: Leaked handles kept the store from being opened again."), "{text}");
+}
+
+#[test]
+fn what_is_done_of_the_list_is_told() {
+    let todos = r#"{"todos":[{"content":"repair the header","status":"completed"},{"content":"run the suite","status":"pending"}]}"#;
+    let mut messages = vec![person("Repair the parser of the tool.")];
+    messages.extend(exchange(1, "TodoWrite", todos, "ok"));
+    let text = draft(&messages, 0, 600).text;
+    assert_eq!(section(&text, "## Progress: Done"), ["- [x] repair the header"]);
+    assert_eq!(section(&text, "## Next Steps"), ["- [ ] run the suite"]);
+}
+
+#[test]
+fn of_a_list_that_was_reported_on_the_rest_is_said_to_be_open() {
+    let messages = [
+        person("Please:\n- fix the flaky login test\n- rename the config loader"),
+        model("✅ Fixed the flaky login test."),
+        person("And what about the rest of it?"),
+    ];
+    let text = draft(&messages, 1, 1_500).text;
+    assert_eq!(section(&text, "## Progress: Done"), ["- [x] fix the flaky login test (m0001)"]);
+    assert_eq!(section(&text, "## Next Steps"), ["- not said to be done: rename the config loader (m0000)"]);
+}
+
+#[test]
+fn names_in_code_are_told_without_the_code() {
+    let read = "= getBranch(p);\n} (isAncestor) {";
+    let mut messages = vec![person("Look at the explain command of the tool.")];
+    messages.extend(exchange(1, "Read", r#"{"file_path":"src/explain.ts"}"#, read));
+    messages.push(person("Go on with it, please."));
+    let text = draft(&messages, 1, 400).text;
+    assert!(text.ends_with("\nm0002 names: getBranch, isAncestor"), "{text}");
+    assert!(!text.contains("{"), "{text}");
+}

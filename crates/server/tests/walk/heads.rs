@@ -1,0 +1,41 @@
+//! The head of a compacted list: the bytes that were sent are stored, and whoever goes on with the session begins with them.
+
+use crate::SMALL;
+use crate::stage::{Stage, answer, body, history, serve_stored};
+use epitome_core::KeptBodies;
+use epitome_engine::store::{MemoryStore, Store as _};
+use epitome_server::ServerStore;
+use epitome_upstream::Script;
+use reqwest::{Client, StatusCode};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Sends a history through a server of its own on a store; what reached the provider, as far as its list goes.
+async fn send(stage: &Stage, store: &ServerStore, messages: &[Value]) -> String {
+    let (url, running) = serve_stored(&stage.upstream.base_url, SMALL, store.clone()).await;
+    let request = Client::new().post(format!("{url}/v1/messages")).header("x-api-key", "a key");
+    assert_eq!(answer(request.body(body(messages, false))).await.0, StatusCode::OK);
+    running.stop().await;
+    let sent = stage.arrived().pop().expect("a request").1;
+    sent.strip_suffix("]}").expect("the list is last").to_owned()
+}
+
+#[tokio::test]
+async fn whoever_goes_on_with_a_session_sends_the_head_that_was_stored_and_writes_none_anew() {
+    let stage = Stage::new(Script { tool_rounds: 0, ..Script::default() }, SMALL).await;
+    let memory = Arc::new(MemoryStore::default());
+    let store = ServerStore { store: memory.clone(), key: [7; 32], keep: KeptBodies::All };
+    let all = history(60, "the parser");
+    let first = send(&stage, &store, &all[..all.len() - 4]).await;
+    assert!(first.contains("<epitome-summary"), "{first}");
+    let second = send(&stage, &store, &all[..all.len() - 2]).await;
+    assert!(second.starts_with(&first), "as it was sent:\n{first}\n{second}");
+    // Another version would write this in other words.
+    let heads = memory.memos("head ").await.expect("memos");
+    let [head] = &heads[..] else { panic!("one head: {}", heads.len()) };
+    let other = |text: &str| text.replace("<epitome-summary", "<epitome-digest");
+    let value = other(std::str::from_utf8(&head.value).expect("JSON")).into_bytes();
+    memory.keep_memo(head.name.clone(), Some(value)).await.expect("kept");
+    let third = send(&stage, &store, &all).await;
+    assert!(third.starts_with(&other(&second)), "as it was stored:\n{second}\n{third}");
+}
