@@ -84,6 +84,7 @@ impl Server {
     }
 
     /// Serves until `stop` ends; requests under way are finished, within [`LEAVING_TIME_MAX`]. What all of them came to.
+    #[expect(clippy::async_yields_async, reason = "what the first word ends in is the wait for the second")]
     pub async fn run(
         self,
         stop: impl Future<Output = ()> + Send + 'static,

@@ -130,6 +130,7 @@ fn welcome(address: SocketAddr, upstreams: &Upstreams, kept: &str, is_observing:
 /// Comes to its end at ctrl-c, or when the process is asked to terminate, from this call on: whoever reads that we listen
 /// may stop us at once. What it ends with does so when that is said again.
 #[cfg(unix)]
+#[expect(clippy::async_yields_async, reason = "what the first signal ends in is the wait for the second")]
 fn interruption() -> std::io::Result<impl Future<Output = impl Future<Output = ()>>> {
     use tokio::signal::unix::{Signal, SignalKind, signal};
     async fn either(signals: &mut (Signal, Signal)) {
@@ -146,6 +147,7 @@ fn interruption() -> std::io::Result<impl Future<Output = impl Future<Output = (
 }
 
 #[cfg(not(unix))]
+#[expect(clippy::async_yields_async, reason = "what the first signal ends in is the wait for the second")]
 fn interruption() -> std::io::Result<impl Future<Output = impl Future<Output = ()>>> {
     Ok(async {
         drop(tokio::signal::ctrl_c().await);

@@ -118,10 +118,11 @@ async fn a_summary_of_the_providers_own_is_kept_and_counted_from() {
     let sent = sent["messages"].as_array().expect("messages").clone();
     let sealed = head.len() - 3;
     assert_eq!(sent[..=sealed], head[..=sealed], "it stays, with what belongs to it");
-    // The summary of what came since is said with the results, so that user and assistant speak in turn.
+    // What was first asked since, and the summary, are said with the results, so that user and assistant speak in turn.
     let results = &sent[sealed + 1]["content"];
     assert_eq!(results[0], head[sealed + 1]["content"][0]);
-    assert!(results[1]["text"].as_str().is_some_and(|text| text.contains("<epitome-summary")), "{results}");
+    assert_eq!(results[1]["text"], "task 0 about two");
+    assert!(results[2]["text"].as_str().is_some_and(|text| text.contains("<epitome-summary")), "{results}");
     assert!(sent.len() < head.len() + 60, "{}", sent.len());
 }
 
