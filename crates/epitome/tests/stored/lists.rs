@@ -165,7 +165,7 @@ fn a_sessions_own_calls_and_those_for_summaries_are_added_up_apart() {
         assert!(line["primary"]["calls"].as_u64().is_some_and(|calls| calls > 0), "{line}");
         assert_eq!(
             line["compactor"],
-            json!({"calls": 0, "input": 0, "cache_read": 0, "output": 0, "dollars": 0.0}),
+            json!({"calls": 0, "estimated": 0, "input": 0, "cache_read": 0, "output": 0, "dollars": 0.0}),
             "the embedded summariser is free"
         );
         let dollars = line["primary"]["dollars"].as_f64().expect("the model has a price");
