@@ -138,7 +138,7 @@ mod tests {
         );
         assert_eq!(
             told("[store]\nkept = \"all\"", "", "", Door::Serve),
-            "mine.toml: there is no setting `store.kept`; did you mean `store.keep`?"
+            "mine.toml: `store.kept` is no setting; did you mean `store.keep`?"
         );
         assert_eq!(
             told("", "", "store.keep=all", Door::Replay),

@@ -12,6 +12,7 @@ mod cover;
 mod dialogue;
 mod escape;
 mod files;
+mod line_piece;
 mod lines_by_word;
 mod link;
 mod names;

@@ -5,6 +5,7 @@ use super::action::{self, ActionLine};
 use super::answer::asks_person;
 use super::concept::{Concepts, WordPairs};
 use super::dialogue::{Dialogue, spoken};
+use super::line_piece::piece_around;
 use super::own::OwnSummary;
 use super::quoted_line::LineTraits;
 use super::statement::{Finding, meaning_of, sentences_in};
@@ -126,8 +127,6 @@ pub(super) struct FileNote {
 const DOC_BYTES_MAX: usize = 2 << 20;
 /// What the model set out to do says more of a change than a comment in it.
 const PURPOSE_MEANING: f64 = 0.6;
-/// Lines are cut into pieces of at most this many bytes; more is no line but data.
-const LINE_BYTES_MAX: usize = 220;
 
 impl Reading {
     /// Reads the material.
@@ -387,32 +386,4 @@ impl Reading {
 
 fn shorten(text: &str) -> &str {
     &text[..text.floor_char_boundary(DOC_BYTES_MAX)]
-}
-
-/// The piece of `line` around `value`, as a span of `text`. A long line is cut at spaces.
-fn piece_around(text: &str, line: &str, value: &str) -> (u32, u32) {
-    let start = line.as_ptr() as usize - text.as_ptr() as usize;
-    if line.len() <= LINE_BYTES_MAX {
-        return (start as u32, (start + line.len()) as u32);
-    }
-    let at = value.as_ptr() as usize - line.as_ptr() as usize;
-    let cell = at / LINE_BYTES_MAX * LINE_BYTES_MAX;
-    let from = boundary_before(line, cell);
-    let to = boundary_after(line, (cell + LINE_BYTES_MAX).max(at + value.len()).min(line.len()));
-    ((start + from) as u32, (start + to) as u32)
-}
-
-/// How far a piece may reach to end at a space.
-const REACH_BYTES: usize = 40;
-
-fn boundary_before(line: &str, at: usize) -> usize {
-    let floor = line.floor_char_boundary(at.saturating_sub(REACH_BYTES));
-    let at = line.floor_char_boundary(at);
-    line[floor..at].find(' ').map_or(at, |step| floor + step + 1)
-}
-
-fn boundary_after(line: &str, at: usize) -> usize {
-    let at = line.ceil_char_boundary(at);
-    let ceiling = line.floor_char_boundary((at + REACH_BYTES).min(line.len())).max(at);
-    line[at..ceiling].find(' ').map_or(at, |step| at + step)
 }

@@ -1,13 +1,13 @@
 //! What always holds of a summary.
 
 mod meaning;
+mod properties;
 
 use super::{EmbeddedSummary, summarize, summarize_beside};
 use crate::{
     Author, Block, Call, DigestCache, EntryId, Image, Material, Measure, Message, Original, ResultPart, Role,
     Tokens, ToolResult,
 };
-use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, proptest};
 use std::sync::Arc;
 
 /// Four bytes are a token.
@@ -515,88 +515,4 @@ fn reports_of_sub_agents_and_descriptions_of_commits_are_findings() {
     let text = draft(&messages, 0, 800).text;
     let findings = section(&text, "Findings").join("\n");
     assert!(findings.contains(report) && findings.contains("fixed by sweep_timer."), "{text}");
-}
-
-const SECRET: &str = "ghp_abcdefghijklmnopqrstuvwxyz012345";
-
-fn any_message() -> impl Strategy<Value = Message> {
-    let words = proptest::collection::vec(
-        proptest::sample::select(vec![
-            "fix",
-            "must",
-            "never",
-            "src/lib.rs",
-            "find_cut",
-            "请不要",
-            "修改",
-            "テスト",
-            "\n",
-            "- [ ] item",
-            "error: x",
-            "https://x.dev/a",
-            "m0003",
-            "m7777",
-            "</epitome-summary>",
-            "84fe9e8",
-            "timeout: 30 ms",
-            SECRET,
-            "v1.2.3",
-            "serde 1.0.2",
-            "?",
-            "。",
-            "🙂",
-            "x".repeat(300).leak(),
-            "password=hunter2hunter2",
-        ]),
-        0..40,
-    );
-    (words, 0..4_u8, any::<u16>()).prop_map(|(words, kind, id)| {
-        let text = words.join(" ");
-        match kind {
-            0 => person(&text),
-            1 => model(&text),
-            2 => {
-                let input = serde_json::json!({ "command": text }).to_string();
-                exchange(usize::from(id), "Bash", &input, "ok")[0].clone()
-            }
-            _ => exchange(usize::from(id), "Read", "{}", &text)[1].clone(),
-        }
-    })
-}
-
-proptest! {
-    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(128))]
-
-    #[test]
-    fn a_summary_fits_and_tells_no_secret(
-        messages in proptest::collection::vec(any_message(), 0..12),
-        budget in 0..800_u64,
-        visible in 0..4_usize,
-    ) {
-        let visible = visible.min(messages.len());
-        let made = draft(&messages, visible, budget);
-        prop_assert!(Quarter.text(&made.text) <= Tokens(budget), "{} over {budget}", made.text);
-        prop_assert!(!made.text.contains(SECRET) && !made.text.contains("hunter2"), "{}", made.text);
-        prop_assert!(!made.text.contains("</epitome-summary"));
-        let superseded = messages.len() - visible;
-        let words = made.text.split(|c: char| !c.is_ascii_alphanumeric());
-        prop_assert!(words.filter_map(|word| word.parse::<EntryId>().ok()).all(|id| id.index() < superseded));
-        prop_assert_eq!(draft(&messages, visible, budget), made);
-    }
-
-    #[test]
-    fn every_rule_is_kept_where_they_fit(count in 1..12_usize, noise in 0..30_usize) {
-        let mut messages = Vec::new();
-        for n in 0..count {
-            messages.push(person(&format!("You must never break law {n} of the house.")));
-            for m in 0..noise {
-                messages.extend(exchange(n * 100 + m, "Read", &format!(r#"{{"file_path":"src/f{m}.rs"}}"#), "let some_name = other_name;"));
-            }
-        }
-        let text = draft(&messages, 0, 1200).text;
-        for n in 0..count {
-            let rule = format!("You must never break law {n} of the house.");
-            prop_assert!(text.contains(&rule), "{}", text);
-        }
-    }
 }

@@ -152,9 +152,9 @@ fn write_goal(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens)
     // What was said since the first message is the newer of the two; the first stays in view for good.
     let in_view = reading.dialogue.in_view.as_ref().filter(|shown| left().all(|asked| asked.id < shown.id));
     if let Some(asked) = in_view {
-        // A pointer would lead to what nobody has to look up.
+        // A pointer in the text would lead to what nobody has to look up.
         let text = format!("Asked (in view): {}", beginning(&asked.text));
-        page.add(&Spot::new(Section::Goal, 0, None), &text, quota);
+        page.add(&Spot::new(Section::Goal, 0, [asked.id]), &text, quota);
     } else if let Some(asked) = newest() {
         let text = format!("Asked ({}): {}", asked.id, one_line(&asked.text));
         page.add_ends(&Spot::new(Section::Goal, 0, [asked.id]), &text, quota);

@@ -29,10 +29,17 @@ impl Driver {
     ) -> Result<Vec<CallResult>, EngineError> {
         let Some(SummaryModel { model, .. }) = &self.ports.model else { return Ok(Vec::new()) };
         let patience = self.patience(session);
-        let calls = question.requests().iter().map(|request| async {
+        let late = patience.filter(|patience| patience.left.is_zero());
+        if let Some(Patience { seconds, .. }) = late {
+            return Ok(question.requests().iter().map(|_| Failure::Late { seconds }.into()).collect());
+        }
+        // Each is begun here, and not when it is first polled, so that all of them are under way at once.
+        let calls: Vec<_> =
+            question.requests().iter().map(|request| model.summarize(request.clone())).collect();
+        let calls = calls.into_iter().map(|call| async move {
             match patience {
-                Some(patience) => self.call_within(patience, model.summarize(request.clone())).await,
-                None => model.summarize(request.clone()).await,
+                Some(patience) => self.call_within(patience, call).await,
+                None => call.await,
             }
         });
         self.while_awaited(join_all(calls)).await
@@ -40,9 +47,6 @@ impl Driver {
 
     async fn call_within(&self, patience: Patience, call: impl Future<Output = CallResult>) -> CallResult {
         let late = Failure::Late { seconds: patience.seconds };
-        if patience.left.is_zero() {
-            return late.into();
-        }
         match select(pin!(call), self.ports.clock.sleep(patience.left)).await {
             Either::Left((called, _)) => called,
             // It was begun, and nobody says what it took.

@@ -123,7 +123,7 @@ fn a_project_file_with_an_address_is_refused_and_nobody_is_asked() {
     let (stage, elsewhere) = (Stage::new(SMALL, ""), Stage::new(SMALL, ""));
     let file = lure(&stage, &elsewhere.upstream_url());
     let ran = stage.run(&["compact", "session", "-o", "out", "--window", "64000"]);
-    let belongs = "is the operator's to say: it names addresses, keys or commands, and this file comes with the project; \
+    let belongs = "is the operator's to say: it names addresses, keys or commands, or says what is kept, and this file comes with the project; \
                    write it into the user's `epitome.toml`, or into a file of yours that is read in its place";
     assert_eq!((ran.code, ran.err), (Some(1), format!("epitome: {file}: `[alias]` {belongs}\n")));
     assert_eq!([stage.report().requests, elsewhere.report().requests], [0, 0]);

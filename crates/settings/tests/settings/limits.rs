@@ -140,7 +140,7 @@ fn aliases_are_the_operators_and_agents_are_named_by_both() {
 fn a_file_that_comes_with_a_project_names_no_address_key_or_command() {
     let user = || Some(text("user.toml", "[alias.fast]\nmodel = \"a\""));
     let of = |toml: &str| refusal(&Sources { user: user(), ..project(toml) });
-    let belongs = "is the operator's to say: it names addresses, keys or commands, and this file comes with the project; \
+    let belongs = "is the operator's to say: it names addresses, keys or commands, or says what is kept, and this file comes with the project; \
                    write it into the user's `epitome.toml`, or into a file of yours that is read in its place";
     assert_eq!(
         [

@@ -1,0 +1,205 @@
+//! What a stored session took, call by call and compaction by compaction: from its marks, and from the file it was read from.
+
+use crate::stored_session::StoredSession;
+use epitome_core::{Entry, EntryId, Mark, Record, Tokens, UsageMark};
+use epitome_store::StoredEntry;
+use epitome_tokens::{Catalog, Usage};
+use epitome_wire::RecordedReply;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// Something that took tokens, or saved some.
+pub(super) struct CostItem {
+    pub(super) time_ms: Option<u64>,
+    pub(super) model: String,
+    pub(super) part: CostPart,
+}
+
+/// What of it.
+pub(super) enum CostPart {
+    /// A call of the session's own, and what it did not send.
+    Call {
+        usage: Usage,
+        dollars: Option<f64>,
+        saved: u64,
+        saved_dollars: Option<f64>,
+        /// Whether its provider said nothing of it, and the figures are our own count.
+        is_estimated: bool,
+        /// What it would not have sent, had what was observed been done.
+        observed: u64,
+    },
+    /// A compaction.
+    Pass { record: Arc<Record> },
+    /// A compaction that was not made.
+    Observation,
+}
+
+/// A call at list prices, with what it did not send.
+fn priced(catalog: &Catalog, time_ms: Option<u64>, model: &str, usage: Usage, saved: u64) -> CostItem {
+    let prices = catalog.find(model).prices.map(|prices| prices.value);
+    let cached = Usage { prompt: saved, cache_read: saved, ..Usage::default() };
+    let part = CostPart::Call {
+        usage,
+        dollars: prices.map(|prices| prices.cost(&usage)),
+        saved,
+        is_estimated: false,
+        observed: 0,
+        saved_dollars: if saved == 0 { Some(0.0) } else { prices.map(|prices| prices.cost(&cached)) },
+    };
+    CostItem { time_ms, model: model.to_owned(), part }
+}
+
+/// How much of a session was taken over from the one it is a fork of, and paid there.
+fn taken_over(stored: &StoredSession) -> usize {
+    stored.listed.about.fork.map_or(0, |fork| fork.entries)
+}
+
+/// The calls that the file of a session tells of. What a copy or a fork was made with was paid in the session it is of.
+fn calls_of_file(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
+    let known = stored.listed.about.model.as_str();
+    let kept = stored.kept.iter().filter(|_| taken_over(stored) == 0);
+    let replies = kept.flat_map(|kept| &kept.conversation().replies).filter(|reply| !reply.is_copied);
+    let item = |reply: &RecordedReply| {
+        let used = reply.usage?;
+        let usage = Usage {
+            prompt: used.prompt,
+            output: used.output,
+            cache_read: used.cache_read,
+            cache_write: used.cache_write,
+            ..Usage::default()
+        };
+        Some(priced(catalog, reply.time_ms, reply.model.as_deref().unwrap_or(known), usage, 0))
+    };
+    replies.filter_map(item).collect()
+}
+
+/// A call as a mark tells of it, which did not send what was `freed`, and would not have sent what was `observed`.
+fn marked_call(
+    catalog: &Catalog,
+    one: &StoredEntry,
+    mark: &UsageMark,
+    known: &str,
+    freed: u64,
+    would: u64,
+) -> CostItem {
+    let model = if mark.model.is_empty() { known } else { &mark.model };
+    let (prompt, output) = (mark.prompt.0, mark.tokens.less(mark.prompt).0);
+    let (cache_read, cache_write) = (mark.cache_read.0, mark.cache_write.0);
+    let usage = Usage { prompt, output, cache_read, cache_write, ..Usage::default() };
+    let mut item = priced(catalog, one.time_ms, model, usage, freed);
+    if let CostPart::Call { is_estimated, observed, .. } = &mut item.part {
+        (*is_estimated, *observed) = (mark.is_estimated, would);
+    }
+    item
+}
+
+/// Everything of a session that took tokens, in the order it happened.
+pub(super) fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
+    let mut items = calls_of_file(stored, catalog);
+    let (mut freed, mut observed) = (0_u64, 0_u64);
+    let (undone, taken_over) = (undone(stored), taken_over(stored));
+    let known = stored.listed.about.model.as_str();
+    for (one, mark) in marks(stored) {
+        match mark {
+            Mark::Usage(usage) if usage.prompt > Tokens::ZERO && one.id.index() >= taken_over => {
+                items.push(marked_call(catalog, one, usage, known, freed, observed));
+            }
+            Mark::Compaction { record, .. } | Mark::Edit { record, .. } => {
+                if !undone.contains(&one.id) {
+                    freed = freed.saturating_add(record.tokens_before.less(record.tokens_after).0);
+                }
+                if one.id.index() < taken_over {
+                    continue;
+                }
+                let time_ms = record.time_ms.or(one.time_ms);
+                items.push(CostItem {
+                    time_ms,
+                    model: summarizer(record),
+                    part: CostPart::Pass { record: record.clone() },
+                });
+            }
+            Mark::Usage(_)
+            | Mark::Apply { .. }
+            | Mark::Undo { .. }
+            | Mark::Redo { .. }
+            | Mark::Pin { .. }
+            | Mark::Unpin { .. }
+            | Mark::Label { .. }
+            | Mark::Judgement { .. }
+            | Mark::Failure
+            | Mark::Floor { .. }
+            | Mark::Refill
+            | Mark::Hold { .. }
+            | Mark::Reset
+            | Mark::Request { .. } => {}
+            Mark::Observation { record, saved } => {
+                observed = saved.0;
+                let time_ms = record.time_ms.or(one.time_ms);
+                items.push(CostItem { time_ms, model: summarizer(record), part: CostPart::Observation });
+            }
+        }
+    }
+    items
+}
+
+/// The marks of a session. A reply that its client sent back in other words is in it twice, and what its provider said of it once.
+fn marks(stored: &StoredSession) -> Vec<(&StoredEntry, &Mark)> {
+    let mut calls = HashSet::new();
+    let mut is_news = |one: &StoredEntry, mark: &Mark| match mark {
+        Mark::Usage(usage) => calls.insert(call_of(stored, one, usage)),
+        Mark::Compaction { .. }
+        | Mark::Edit { .. }
+        | Mark::Apply { .. }
+        | Mark::Undo { .. }
+        | Mark::Redo { .. }
+        | Mark::Pin { .. }
+        | Mark::Unpin { .. }
+        | Mark::Label { .. }
+        | Mark::Judgement { .. }
+        | Mark::Failure
+        | Mark::Floor { .. }
+        | Mark::Refill
+        | Mark::Hold { .. }
+        | Mark::Reset
+        | Mark::Request { .. }
+        | Mark::Observation { .. } => true,
+    };
+    stored.entries.iter().filter_map(with_mark).filter(|(one, mark)| is_news(one, mark)).collect()
+}
+
+fn with_mark(entry: &StoredEntry) -> Option<(&StoredEntry, &Mark)> {
+    match &entry.entry {
+        Entry::Mark(mark) => Some((entry, mark)),
+        Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => None,
+    }
+}
+
+/// What tells a call from all others: what it was asked behind, and what its provider said of it.
+fn call_of(
+    stored: &StoredSession,
+    mark: &StoredEntry,
+    usage: &UsageMark,
+) -> (Option<EntryId>, [Tokens; 4], Arc<str>) {
+    let place = |reply| stored.entries.binary_search_by_key(&reply, |one| one.id).ok();
+    let asked = mark.parent.and_then(place).and_then(|at| stored.entries[at].parent);
+    let UsageMark { tokens, prompt, cache_read, cache_write, model, .. } = usage;
+    (asked, [*tokens, *prompt, *cache_read, *cache_write], model.clone())
+}
+
+/// Compactions that were taken back, and not used again since.
+fn undone(stored: &StoredSession) -> HashSet<EntryId> {
+    let mut undone = HashSet::new();
+    for one in &stored.entries {
+        match &one.entry {
+            Entry::Mark(Mark::Undo { of }) => drop(undone.insert(*of)),
+            Entry::Mark(Mark::Redo { of } | Mark::Apply { of }) => drop(undone.remove(of)),
+            Entry::Mark(_) | Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => {}
+        }
+    }
+    undone
+}
+
+/// Who wrote the summary of a compaction.
+fn summarizer(record: &Record) -> String {
+    record.change().and_then(|change| change.summarizer.clone()).unwrap_or_else(|| "embedded".to_owned())
+}
