@@ -33,7 +33,7 @@ fn read(state: &ServerState, lists: &SeenLists, protocol: Protocol, body: &str, 
 /// A body of so many turns, about a kilobyte each.
 fn body(protocol: Protocol, turns: usize) -> String {
     let message = |turn: usize| {
-        let role = if turn % 2 == 0 { "user" } else { "assistant" };
+        let role = if turn.is_multiple_of(2) { "user" } else { "assistant" };
         json!({"role": role, "content": format!("turn {turn}: {}", "a line of it\n".repeat(turn % 7 * 20))})
     };
     let system = (protocol == Protocol::OpenaiChat).then(|| json!({"role": "system", "content": "be brief"}));
