@@ -4,9 +4,10 @@
 //! that cache move in it.
 
 use crate::body::Body;
+use crate::request::Request;
 use crate::view::ViewSlot;
 use epitome_core::EntryId;
-use epitome_engine::store::{SessionId, Store};
+use epitome_engine::store::{ChainHash, SessionId, Store};
 use epitome_wire::protocol::ElementPart;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -18,6 +19,9 @@ use std::sync::Arc;
 pub(crate) struct WrittenHead {
     /// How many of the client's elements, behind those that open its list, it stands for.
     end: usize,
+    /// The chain hash of the last of them. A branch may share the pass, and say something else where ours is joined to what the client
+    /// said behind it.
+    chain: [u8; 32],
     /// What it shows of them.
     shape: Vec<ShownPart>,
     pieces: Vec<HeadPiece>,
@@ -50,7 +54,8 @@ const MARK: &str = "\"cache_control\"";
 impl WrittenHead {
     /// The head of a list that was written to show `slots`; none where nothing in it is ours, where what is ours is not all in front, or
     /// where it holds marks of the client's, which move.
-    pub(crate) fn of(body: &Body, opening: usize, slots: &[ViewSlot], list: &[Cow<'_, str>]) -> Option<Self> {
+    pub(crate) fn of(request: &Request, slots: &[ViewSlot], list: &[Cow<'_, str>]) -> Option<Self> {
+        let (body, opening) = (&request.body, request.opening);
         let places: HashMap<*const u8, usize> =
             (opening..body.len()).map(|at| (body.element(at).as_ptr(), at - opening)).collect();
         let piece = |element: &Cow<'_, str>| match element {
@@ -68,20 +73,19 @@ impl WrittenHead {
         let tail = pieces.split_off(pieces.iter().rposition(is_head)? + 1);
         let end = body.len() - opening - tail.len();
         let is_rest = tail.iter().enumerate().all(|(at, piece)| *piece == HeadPiece::Client(end + at));
-        let head = Self { end, shape: shape(slots, end), pieces };
+        let ChainHash(chain) = *request.hashes.get(end.checked_sub(1)?)?;
+        let head = Self { end, chain, shape: shape(slots, end), pieces };
         (is_rest && !head.has_marks(body, opening)).then_some(head)
     }
 
     /// The list that begins with this head and shows `slots`; none where they are not what it was written for.
-    pub(crate) fn list<'b>(
-        &self,
-        body: &'b Body,
-        opening: usize,
-        slots: &[ViewSlot],
-    ) -> Option<Vec<Cow<'b, str>>> {
+    pub(crate) fn list<'r>(&self, request: &'r Request, slots: &[ViewSlot]) -> Option<Vec<Cow<'r, str>>> {
+        let (body, opening) = (&request.body, request.opening);
         let is_whole = |slot: &ViewSlot| cut_element(slot).is_none_or(|element| element < self.end);
         let behind = elements_behind(slots, self.end);
-        let is_same = shape(slots, self.end) == self.shape
+        let chain = self.end.checked_sub(1).and_then(|last| request.hashes.get(last));
+        let is_same = chain == Some(&ChainHash(self.chain))
+            && shape(slots, self.end) == self.shape
             && slots.iter().all(is_whole)
             && behind.iter().copied().eq(self.end..body.len().saturating_sub(opening))
             && !self.has_marks(body, opening);

@@ -33,7 +33,7 @@ impl Walk<'_> {
         let pass = self.head_pass(session, path);
         if let Some(pass) = pass
             && let Some(head) = self.head(session, pass).await
-            && let Some(mut list) = head.list(body, *opening, &outline)
+            && let Some(mut list) = head.list(self.request, &outline)
         {
             view::mark(*protocol, body, &outline, &mut list);
             return Ok(body.with_messages(&list));
@@ -67,8 +67,7 @@ impl Walk<'_> {
 
     /// Keeps the head of a list that was just written. Where others may be asked to go on from it, they find it.
     async fn keep_head(&self, session: SessionId, pass: EntryId, slots: &[ViewSlot], list: &[Cow<'_, str>]) {
-        let Request { body, opening, .. } = self.request;
-        let head = WrittenHead::of(body, *opening, slots, list).map(Arc::new);
+        let head = WrittenHead::of(self.request, slots, list).map(Arc::new);
         let gone = self.state.books.with(session, |book| book.heads.put(pass, head.clone())).flatten();
         // A head holds what clients said, cut.
         let store = self.state.settings.store.as_ref().filter(|store| store.keep == KeptBodies::All);

@@ -39,3 +39,26 @@ async fn whoever_goes_on_with_a_session_sends_the_head_that_was_stored_and_write
     let third = send(&stage, &store, &all).await;
     assert!(third.starts_with(&other(&second)), "as it was stored:\n{second}\n{third}");
 }
+
+#[tokio::test]
+async fn a_branch_that_shares_the_compaction_is_sent_none_of_what_the_other_said_behind_it() {
+    let stage = Stage::new(Script { tool_rounds: 0, ..Script::default() }, SMALL).await;
+    let store = ServerStore { store: Arc::new(MemoryStore::default()), key: [7; 32], keep: KeptBodies::All };
+    let all = history(60, "the parser");
+    let sent: Value =
+        serde_json::from_str(&format!("{}]}}", send(&stage, &store, &all).await)).expect("JSON");
+    let sent = sent["messages"].as_array().expect("messages");
+    let whole = sent.iter().rev().zip(all.iter().rev()).take_while(|(sent, said)| sent == said).count();
+    // The message that the summary is joined to, and all behind it, in other words.
+    let said = |words: &str| -> Vec<Value> {
+        let mut other = all.clone();
+        for message in &mut other[all.len() - whole - 1..] {
+            *message = serde_json::from_str(&message.to_string().replace("the parser", words)).expect("JSON");
+        }
+        other
+    };
+    let alpha = send(&stage, &store, &said("ALPHA")).await;
+    let bravo = send(&stage, &store, &said("BRAVO")).await;
+    let has = |sent: &str| ["<epitome-summary", "ALPHA", "BRAVO"].map(|words| sent.contains(words));
+    assert_eq!([has(&alpha), has(&bravo)], [[true, true, false], [true, false, true]], "{bravo}");
+}
