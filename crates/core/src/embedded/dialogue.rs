@@ -36,8 +36,6 @@ pub(super) struct Dialogue {
     pub turns: Vec<Turn>,
     /// A question of the model nobody has answered.
     pub question: Option<Quote>,
-    /// The newest request that stays in view and is more than a word on the way.
-    pub in_view: Option<Quote>,
     /// Calls whose results may hold a person's words.
     open: HashMap<CallId, Call>,
 }
@@ -77,12 +75,10 @@ impl Dialogue {
     }
 
     /// A message that stays in view.
-    pub(super) fn stay(&mut self, id: EntryId, message: &Message, secrets: &Secrets) {
+    pub(super) fn stay(&mut self, message: &Message) {
         if message.author == Author::Person {
             self.turns.push(Turn { is_in_view: true, ..Turn::default() });
             self.question = None;
-            let said = spoken(&secrets.screen(&message.said()));
-            self.in_view = request(id, said).filter(|asked| is_request(&asked.text)).or(self.in_view.take());
         }
     }
 

@@ -185,7 +185,7 @@ impl Reading {
             match (original, shown) {
                 (Some(original), Some((_, shown))) => self.leave_part(id, original, shown),
                 (Some(original), None) => self.leave(id, original),
-                (None, Some(shown)) => self.stay(id, &material.digests.digest(shown)),
+                (None, Some(shown)) => self.stay(&material.digests.digest(shown)),
                 (None, None) => {}
             }
         }
@@ -203,7 +203,7 @@ impl Reading {
             hidden.for_each(|rule| self.obey(Some(id), rule.text, rule.reach));
         }
         // The digest that is kept for it is that of the whole message.
-        self.stay(id, &MessageDigest::new(shown.clone()));
+        self.stay(&MessageDigest::new(shown.clone()));
     }
 
     /// A message that leaves view.
@@ -283,7 +283,7 @@ impl Reading {
     }
 
     /// A message that stays in view: what it shows need not be said again.
-    fn stay(&mut self, id: EntryId, digest: &MessageDigest) {
+    fn stay(&mut self, digest: &MessageDigest) {
         for passage in digest.shown_passages() {
             self.clock += passage.text.len() as u64;
             let clock = self.clock;
@@ -299,7 +299,7 @@ impl Reading {
             // The goal tells how it begins.
             digest.secrets().iter().for_each(|secret| self.secrets.remember(secret));
         }
-        self.dialogue.stay(id, digest.message(), &self.secrets);
+        self.dialogue.stay(digest.message());
     }
 
     fn take(&mut self, id: Option<EntryId>, passage: &PassageFacts) {

@@ -144,31 +144,14 @@ fn write_rules(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens
     }
 }
 
-/// The newest request that is more than a word on the way. Where it stands in view itself, its beginning says which of
-/// the messages in view it is.
+/// The newest request among what leaves view that is more than a word on the way. Those that stay are in view themselves, and a
+/// summary may be put to use on a branch that says something else there.
 fn write_goal(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
-    let left = || reading.dialogue.requests().rev();
-    let newest = || left().find(|asked| is_request(&asked.text)).or_else(|| left().next());
-    // What was said since the first message is the newer of the two; the first stays in view for good.
-    let in_view = reading.dialogue.in_view.as_ref().filter(|shown| left().all(|asked| asked.id < shown.id));
-    if let Some(asked) = in_view {
-        // A pointer in the text would lead to what nobody has to look up.
-        let text = format!("Asked (in view): {}", beginning(&asked.text));
-        page.add(&Spot::new(Section::Goal, 0, [asked.id]), &text, quota);
-    } else if let Some(asked) = newest() {
+    let newest = reading.dialogue.requests().rev().find(|asked| is_request(&asked.text));
+    if let Some(asked) = newest.or_else(|| reading.dialogue.requests().next_back()) {
         let text = format!("Asked ({}): {}", asked.id, one_line(&asked.text));
         page.add_ends(&Spot::new(Section::Goal, 0, [asked.id]), &text, quota);
     }
-}
-
-/// As many words name a request that can be read in view.
-const GOAL_WORDS: usize = 24;
-
-fn beginning(text: &str) -> String {
-    let mut words = text.split_whitespace();
-    let first: Vec<&str> = words.by_ref().take(GOAL_WORDS).collect();
-    let more = if words.next().is_some() { " …" } else { "" };
-    first.join(" ") + more
 }
 
 fn write_question(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {

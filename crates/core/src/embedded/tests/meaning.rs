@@ -16,7 +16,7 @@ fn saying(text: &str, mut exchange: [Message; 2]) -> [Message; 2] {
 }
 
 #[test]
-fn the_goal_is_the_newest_request_though_it_stays_in_view() {
+fn the_goal_is_the_newest_request_of_what_leaves_and_nothing_of_what_stays_is_told() {
     let messages = [
         person("Build the importer of the shop, please."),
         model("It is built."),
@@ -25,21 +25,8 @@ fn the_goal_is_the_newest_request_though_it_stays_in_view() {
         person("Skip the first and do the rest."),
     ];
     let text = draft(&messages, 1, 600).text;
-    assert_eq!(section(&text, "## Goal"), ["Asked (in view): Skip the first and do the rest."]);
-    let text = draft(&messages[..4], 0, 600).text;
     assert_eq!(section(&text, "## Goal"), ["Asked (m0002): Give me the list of what is left again."]);
-}
-
-#[test]
-fn the_goal_tells_no_secret_of_a_request_in_view() {
-    let messages = [
-        person("Build the importer of the shop, please."),
-        model("It is built."),
-        person("Log in with password=hunter2hunter2 and look at the orders."),
-    ];
-    let text = draft(&messages, 1, 600).text;
-    let goal = ["Asked (in view): Log in with password=[secret] and look at the orders."];
-    assert_eq!(section(&text, "## Goal"), goal);
+    assert!(!text.contains("Skip the first"), "another branch may say something else there: {text}");
 }
 
 #[test]
