@@ -99,10 +99,15 @@ pub(super) fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> 
     let (mut freed, mut observed) = (0_u64, 0_u64);
     let (undone, taken_over) = (undone(stored), taken_over(stored));
     let known = stored.listed.about.model.as_str();
-    for (one, mark) in marks(stored) {
+    let mut calls = HashSet::new();
+    for (one, mark) in stored.entries.iter().filter_map(with_mark) {
         match mark {
-            Mark::Usage(usage) if usage.prompt > Tokens::ZERO && one.id.index() >= taken_over => {
-                items.push(marked_call(catalog, one, usage, known, freed, observed));
+            Mark::Usage(usage) => {
+                // A reply that its client sent back in other words is in the session twice, and its call was one.
+                let is_news = calls.insert(call_of(stored, one, usage));
+                if is_news && usage.prompt > Tokens::ZERO && one.id.index() >= taken_over {
+                    items.push(marked_call(catalog, one, usage, known, freed, observed));
+                }
             }
             Mark::Compaction { record, .. } | Mark::Edit { record, .. } => {
                 if !undone.contains(&one.id) {
@@ -118,8 +123,7 @@ pub(super) fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> 
                     part: CostPart::Pass { record: record.clone() },
                 });
             }
-            Mark::Usage(_)
-            | Mark::Apply { .. }
+            Mark::Apply { .. }
             | Mark::Undo { .. }
             | Mark::Redo { .. }
             | Mark::Pin { .. }
@@ -140,31 +144,6 @@ pub(super) fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> 
         }
     }
     items
-}
-
-/// The marks of a session. A reply that its client sent back in other words is in it twice, and what its provider said of it once.
-fn marks(stored: &StoredSession) -> Vec<(&StoredEntry, &Mark)> {
-    let mut calls = HashSet::new();
-    let mut is_news = |one: &StoredEntry, mark: &Mark| match mark {
-        Mark::Usage(usage) => calls.insert(call_of(stored, one, usage)),
-        Mark::Compaction { .. }
-        | Mark::Edit { .. }
-        | Mark::Apply { .. }
-        | Mark::Undo { .. }
-        | Mark::Redo { .. }
-        | Mark::Pin { .. }
-        | Mark::Unpin { .. }
-        | Mark::Label { .. }
-        | Mark::Judgement { .. }
-        | Mark::Failure
-        | Mark::Floor { .. }
-        | Mark::Refill
-        | Mark::Hold { .. }
-        | Mark::Reset
-        | Mark::Request { .. }
-        | Mark::Observation { .. } => true,
-    };
-    stored.entries.iter().filter_map(with_mark).filter(|(one, mark)| is_news(one, mark)).collect()
 }
 
 fn with_mark(entry: &StoredEntry) -> Option<(&StoredEntry, &Mark)> {
