@@ -3,7 +3,7 @@
 CARGO ?= cargo
 export CARGO_TERM_PROGRESS_WHEN ?= never
 
-.PHONY: run test lint lean packages fmt bench retention postgres test-ha test-crash test-doors test-sdk test-proxy test-forks test-faults test-agents test-real-model replay-matrix cases deny mutants fuzz clean
+.PHONY: run test lint lean packages fmt bench retention postgres test-ha test-crash test-doors test-sdk test-proxy test-forks test-faults test-day test-agents test-turns test-real-model replay-matrix cases deny mutants fuzz clean
 
 run:
 	$(CARGO) build --release -p epitome
@@ -68,6 +68,12 @@ test-forks:
 	./tests/proxy/forks.py --requests 50000 --binary target/release
 	./tests/proxy/forks.py --requests 50000 --seed 2 --binary target/release --store forks.db
 
+# A day of many agents in fast motion, a third of a million requests: what the proxy holds of them stops growing. Not part of `test`: all
+# that it holds at most must be full before anything can be said.
+test-day:
+	$(CARGO) build --release -p epitome
+	./tests/proxy/day.py --conversations 20000 --binary target/release
+
 # 10,000 streams that are given up, through the proxy; 300 of them are part of `test`.
 test-faults:
 	EPITOME_FAULT_STREAMS=10000 $(CARGO) test -p epitome-server --test walk -- faults --nocapture
@@ -85,6 +91,11 @@ test-sdk:
 test-agents:
 	$(CARGO) build -p epitome -p epitome-upstream
 	./tests/agents/resume.py
+
+# Agents from npm and PyPI, 20 turns each through the proxy; docs/reference/real-agents.md has the table.
+test-turns:
+	$(CARGO) build -p epitome -p epitome-upstream
+	./tests/agents/proxied.py
 
 # A small real model on a real llama.cpp server; says so where they are not installed (tests/real-model/run.sh --install).
 test-real-model:

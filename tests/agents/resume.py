@@ -22,11 +22,12 @@ import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from registry import Failed, install
+
 ROOT = Path(__file__).resolve().parents[2]
 BUILT = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug"
 EPITOME = Path(os.environ.get("EPITOME", BUILT / "epitome")).resolve()
 UPSTREAM = Path(os.environ.get("SCRIPTED_UPSTREAM", BUILT / "scripted-upstream")).resolve()
-AGENTS = Path(os.environ.get("AGENTS", ROOT / "target" / "agents")).resolve()
 
 # Turns before the compaction; enough that something is worth a summary.
 TURNS = 4
@@ -67,25 +68,6 @@ ALL = [
 ]
 # qwen-code takes --continue before its prompt.
 QWEN_MORE = ["qwen", *QWEN, "--continue", "-p"]
-
-
-class Failed(Exception):
-    """Something did not come out as it should."""
-
-
-def install(agent: Agent) -> Path:
-    """The folder of an agent's programs, installed where they are not yet."""
-    folder = AGENTS / agent.name
-    stamp = folder / agent.package.replace("/", "_")
-    if not stamp.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "package.json").write_text('{"private":true}')
-        command = ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", agent.package]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
-        if done.returncode != 0:
-            raise Failed(f"{agent.package} cannot be installed: {done.stderr.strip()[-200:]}")
-        stamp.touch()
-    return folder / "node_modules" / ".bin"
 
 
 class Stage:
@@ -201,7 +183,7 @@ def check(report: dict) -> str:
 
 
 def try_agent(agent: Agent) -> str:
-    programs = install(agent)
+    programs = install(agent.name, agent.package)
     with tempfile.TemporaryDirectory(prefix="epitome-agents-") as folder:
         stage = Stage(agent, programs, Path(folder).resolve())
         try:

@@ -225,7 +225,9 @@ def main():
         proxy.terminate()
         proxy.wait()
     print("\n".join(count.faults))
-    print(f"{options.requests:,} requests, {count.compacted:,} of them compacted, {len(count.faults)} faults; resident {int(memory) // 1024} MB")
+    # Ten faults end it early.
+    sent = options.requests - max(count.left, 0)
+    print(f"{sent:,} requests, {count.compacted:,} of them compacted, {len(count.faults)} faults; resident {int(memory) // 1024} MB")
     return 1 if count.faults or not count.compacted else 0
 
 

@@ -2,9 +2,10 @@
 //! which counts tokens. Where originals lie and how a model's tokens are counted is left to those
 //! who implement them; an archive in memory stands here.
 
+use crate::message_table::MessageTable;
 use crate::{Block, EntryId, Image, Item, Message, Opaque, Payload, ResultPart, Sizes, Tokens};
-use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::collections::HashSet;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Where the originals are. Asked for what a compaction needs and no more, so that what is superseded need
 /// not stay in memory.
@@ -31,7 +32,7 @@ pub struct ArchiveError {
 /// Originals held in memory, and, where somebody keeps the rest at hand, those. More can be put in while others read.
 #[derive(Default)]
 pub struct MemoryArchive {
-    messages: RwLock<HashMap<EntryId, Arc<Message>>>,
+    messages: RwLock<MessageTable>,
     behind: Option<Arc<dyn Archive>>,
 }
 
@@ -47,6 +48,21 @@ impl MemoryArchive {
         Self { behind: Some(behind), ..Self::default() }
     }
 
+    /// What it holds now, in an archive of its own: what either lets go or takes up after is not the other's. Costs next to nothing,
+    /// however much that is.
+    #[must_use]
+    pub fn snapshot(&self) -> Self {
+        Self { messages: RwLock::new(self.read().clone()), behind: self.behind.clone() }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, MessageTable> {
+        self.messages.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, MessageTable> {
+        self.messages.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Puts a message in under its entry's id.
     pub fn put(&self, id: EntryId, message: Message) {
         self.put_shared(id, Arc::new(message));
@@ -54,8 +70,7 @@ impl MemoryArchive {
 
     /// The same for one that others hold too.
     pub fn put_shared(&self, id: EntryId, message: Arc<Message>) {
-        let mut messages = self.messages.write().unwrap_or_else(PoisonError::into_inner);
-        messages.insert(id, message);
+        self.write().insert(id, message);
     }
 
     /// Those of `ids` that cannot be read here.
@@ -63,8 +78,8 @@ impl MemoryArchive {
         if self.behind.is_some() {
             return Vec::new();
         }
-        let messages = self.messages.read().unwrap_or_else(PoisonError::into_inner);
-        ids.iter().copied().filter(|id| !messages.contains_key(id)).collect()
+        let messages = self.read();
+        ids.iter().copied().filter(|id| messages.get(*id).is_none()).collect()
     }
 
     /// Whether somebody keeps at hand what it does not hold.
@@ -74,20 +89,19 @@ impl MemoryArchive {
 
     /// The message under an id, where it is held here.
     pub fn held(&self, id: EntryId) -> Option<Arc<Message>> {
-        self.messages.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
+        self.read().get(id).cloned()
     }
 
     /// Lets go of `ids`.
     pub fn remove(&self, ids: &[EntryId]) {
-        let mut messages = self.messages.write().unwrap_or_else(PoisonError::into_inner);
-        ids.iter().for_each(|id| drop(messages.remove(id)));
+        let mut messages = self.write();
+        ids.iter().for_each(|id| messages.remove(*id));
     }
 
-    /// Lets go of all but `ids`.
-    pub fn retain(&self, ids: &[EntryId]) {
-        let ids: std::collections::HashSet<&EntryId> = ids.iter().collect();
-        let mut messages = self.messages.write().unwrap_or_else(PoisonError::into_inner);
-        messages.retain(|id, _| ids.contains(id));
+    /// Lets go of all but `ids`; whether that was any.
+    pub fn retain(&self, ids: &[EntryId]) -> bool {
+        let ids: HashSet<EntryId> = ids.iter().copied().collect();
+        self.write().retain(&ids)
     }
 }
 

@@ -66,6 +66,14 @@ impl Slot {
             Self::Message { id, .. } | Self::Summary { id } => *id,
         }
     }
+
+    /// The message in it, where it holds one.
+    pub fn message(&self) -> Option<EntryId> {
+        match self {
+            Self::Message { id, .. } => Some(*id),
+            Self::Summary { .. } => None,
+        }
+    }
 }
 
 /// The live slots of a history, where they may be cut, and what they take.
@@ -479,6 +487,11 @@ impl Context {
     /// The form of a message in view and what it takes in it; whole where nothing else is said.
     pub fn form_of(&self, id: EntryId, sizes: &SizeTable) -> (Form, Tokens) {
         self.edited.get(&id).copied().unwrap_or_else(|| (Form::WHOLE, sizes.total(id)))
+    }
+
+    /// Messages in view that are not shown whole.
+    pub fn shown_in_part(&self) -> impl Iterator<Item = EntryId> + '_ {
+        self.edited.keys().copied()
     }
 
     /// The newest message of the path that is out of view.

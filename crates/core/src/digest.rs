@@ -4,10 +4,12 @@
 //! the summariser and to [`crate::verify`].
 
 use crate::embedded::{
-    StatedRule, StatedSentence, WrittenNote, file_written, notes_in, purpose, rules_in, sentences_in,
+    StatedRule, StatedSentence, WrittenNote, file_written, notes_in, opening_of, purpose, rules_in,
+    sentences_in,
 };
 use crate::facts::{PassageFacts, find_secrets, passages, spoken_passages};
-use crate::{EntryId, Message, Original, Role, fence};
+use crate::ledger::{FileUse, file_of};
+use crate::{Call, CallId, EntryId, Message, Original, Role, ToolResult, fence};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -24,6 +26,8 @@ pub(crate) struct MessageDigest {
     notes: OnceLock<Vec<WrittenNote>>,
     purpose: OnceLock<Option<Box<str>>>,
     file_written: OnceLock<Option<Box<str>>>,
+    files_read: OnceLock<Vec<(CallId, Box<str>)>>,
+    openings: OnceLock<Vec<(CallId, Box<str>)>>,
 }
 
 impl MessageDigest {
@@ -40,6 +44,8 @@ impl MessageDigest {
             notes: OnceLock::new(),
             purpose: OnceLock::new(),
             file_written: OnceLock::new(),
+            files_read: OnceLock::new(),
+            openings: OnceLock::new(),
         }
     }
 
@@ -102,6 +108,21 @@ impl MessageDigest {
     pub(crate) fn file_written(&self) -> Option<&str> {
         let look = || self.message.calls().next().and_then(file_written).map(Into::into);
         self.file_written.get_or_init(look).as_deref()
+    }
+
+    /// Its calls that read one file each, with the file.
+    pub(crate) fn files_read(&self) -> &[(CallId, Box<str>)] {
+        let read = |call: &Call| match file_of(call)? {
+            (path, FileUse::Read) => Some((call.id.clone(), path.into())),
+            (_, FileUse::Change) => None,
+        };
+        self.files_read.get_or_init(|| self.message.calls().filter_map(read).collect())
+    }
+
+    /// What the files that its results show say they are for.
+    pub(crate) fn openings(&self) -> &[(CallId, Box<str>)] {
+        let opening = |result: &ToolResult| Some((result.call.clone(), opening_of(&result.text())?));
+        self.openings.get_or_init(|| self.message.results().filter_map(opening).collect())
     }
 }
 

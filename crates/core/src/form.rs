@@ -55,6 +55,10 @@ pub struct MessageView {
 /// Argument values at most this long stay as they are: a path, a flag, a short query.
 const ARGUMENT_CHARS_MAX: usize = 200;
 
+/// Arguments of a call that take no more than this stay in its last form too: the path that was read says more than a
+/// pointer, and takes little more.
+const BARE_INPUT_BYTES_MAX: usize = 120;
+
 impl Form {
     /// The message whole.
     pub const WHOLE: Self = Self {
@@ -216,6 +220,7 @@ impl Form {
     /// A call or result with nothing in it but the pointer, or what must be passed on as it is.
     fn bare(&self, block: &Block, id: EntryId) -> Option<Block> {
         match block {
+            Block::Call(call) if call.input.len() <= BARE_INPUT_BYTES_MAX => Some(block.clone()),
             Block::Call(call) => {
                 let input = format!("{{\"left_out\":\"recall {id}\"}}").into();
                 Some(Block::Call(Call { input, freeform: false, ..call.clone() }))

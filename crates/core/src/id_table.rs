@@ -1,27 +1,29 @@
 //! A value for each entry of a log. Of a log that is only partly at hand the older part has gaps; from some entry on there are none.
 
 use crate::EntryId;
+use crate::chunked_list::ChunkedList;
+use std::sync::Arc;
 
-/// Values by entry: a few of the older part, and all of the rest.
+/// Values by entry: a few of the older part, and all of the rest. Copies share what they do not change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct IdTable<T> {
     /// Of the part with gaps, by entry.
-    early: Vec<(EntryId, T)>,
+    early: Arc<Vec<(EntryId, T)>>,
     /// The first entry of the rest.
     first: usize,
-    late: Vec<T>,
+    late: ChunkedList<T>,
 }
 
 impl<T> Default for IdTable<T> {
     fn default() -> Self {
-        Self { early: Vec::new(), first: 0, late: Vec::new() }
+        Self { early: Arc::default(), first: 0, late: ChunkedList::default() }
     }
 }
 
 impl<T> IdTable<T> {
     /// Some entries of the first `len`, in the order of their ids.
     pub(crate) fn partial(len: usize, early: Vec<(EntryId, T)>) -> Self {
-        Self { early, first: len, late: Vec::new() }
+        Self { early: Arc::new(early), first: len, late: ChunkedList::default() }
     }
 
     /// How many entries there are, those that are not at hand included.
@@ -41,10 +43,6 @@ impl<T> IdTable<T> {
         }
     }
 
-    pub(crate) fn push(&mut self, value: T) {
-        self.late.push(value);
-    }
-
     /// Those at hand, in the order of their ids.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (EntryId, &T)> {
         let early = self.early.iter().map(|(id, value)| (*id, value));
@@ -58,20 +56,41 @@ impl<T> IdTable<T> {
     }
 }
 
-impl<T: Default> IdTable<T> {
+impl<T: Clone> IdTable<T> {
+    pub(crate) fn push(&mut self, value: T) {
+        self.late.push(value);
+    }
+
+    /// The value of an entry that is at hand, to be changed.
+    pub(crate) fn get_mut(&mut self, id: EntryId) -> Option<&mut T> {
+        match id.index().checked_sub(self.first) {
+            Some(at) => self.late.get_mut(at),
+            None => {
+                let at = self.early_place(id).ok()?;
+                Some(&mut Arc::make_mut(&mut self.early)[at].1)
+            }
+        }
+    }
+}
+
+impl<T: Clone + Default> IdTable<T> {
     /// Sets the value of an entry, wherever it stands.
     pub(crate) fn set(&mut self, id: EntryId, value: T) {
         let Some(at) = id.index().checked_sub(self.first) else {
-            match self.early_place(id) {
-                Ok(at) => self.early[at].1 = value,
-                Err(at) => self.early.insert(at, (id, value)),
+            let place = self.early_place(id);
+            let early = Arc::make_mut(&mut self.early);
+            match place {
+                Ok(at) => early[at].1 = value,
+                Err(at) => early.insert(at, (id, value)),
             }
             return;
         };
-        if self.late.len() <= at {
-            self.late.resize_with(at + 1, T::default);
+        while self.late.len() <= at {
+            self.late.push(T::default());
         }
-        self.late[at] = value;
+        if let Some(place) = self.late.get_mut(at) {
+            *place = value;
+        }
     }
 }
 

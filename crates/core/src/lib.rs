@@ -93,6 +93,7 @@
 mod amount;
 mod archive;
 mod budget;
+mod chunked_list;
 mod compaction;
 mod context;
 mod cut;
@@ -115,6 +116,7 @@ mod machine;
 mod mark;
 mod message;
 mod message_cache;
+mod message_table;
 mod pair;
 mod pattern;
 mod payload;

@@ -7,7 +7,6 @@ use crate::id_table::IdTable;
 use crate::mark::Mark;
 use crate::{Author, CallId, Compaction, EntryId, Message, Role, pair};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// One entry of a log.
@@ -75,8 +74,8 @@ pub struct Log {
     nodes: IdTable<Node>,
     /// The entry of a path that was appended last.
     newest: Option<EntryId>,
-    /// Marks by their anchor, in the order they were appended.
-    marks: HashMap<Option<EntryId>, Vec<EntryId>>,
+    /// Marks anchored before the first entry, in the order they were appended.
+    root_marks: Vec<EntryId>,
     /// Marks that are compactions or edits.
     passes: Vec<EntryId>,
 }
@@ -86,6 +85,21 @@ struct Node {
     entry: Entry,
     /// The parent of a path entry, the anchor of a mark.
     parent: Option<EntryId>,
+    /// Marks anchored at it, in the order they were appended.
+    marks: Vec<EntryId>,
+}
+
+impl Node {
+    fn new(parent: Option<EntryId>, entry: Entry) -> Self {
+        Self { entry, parent, marks: Vec::new() }
+    }
+
+    fn is_on_a_path(&self) -> bool {
+        match self.entry {
+            Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => true,
+            Entry::Mark(_) => false,
+        }
+    }
 }
 
 /// An entry that cannot be appended.
@@ -161,17 +175,19 @@ impl Log {
     /// Where an entry stands below nothing that is at hand.
     pub fn partial(len: usize, entries: Vec<(EntryId, Option<EntryId>, Entry)>) -> Result<Self, LogError> {
         let mut log = Self::default();
-        let mut nodes = Vec::with_capacity(entries.len());
+        let mut nodes: Vec<(EntryId, Node)> = Vec::with_capacity(entries.len());
         for (id, parent, entry) in entries {
-            let is_at_hand = |parent: EntryId| {
-                let place = nodes.binary_search_by_key(&parent, |(id, _): &(EntryId, Node)| *id);
-                place.is_ok_and(|at| !matches!(nodes[at].1.entry, Entry::Mark(_)))
+            let place = parent.map(|parent| nodes.binary_search_by_key(&parent, |(id, _)| *id));
+            let below = match (parent, place) {
+                (Some(_), Some(Ok(at))) if nodes[at].1.is_on_a_path() => Some(&mut nodes[at].1),
+                (Some(parent), _) => return Err(LogError::UnknownParent { id, parent }),
+                (None, _) => None,
             };
-            if let Some(parent) = parent.filter(|parent| !is_at_hand(*parent)) {
-                return Err(LogError::UnknownParent { id, parent });
+            if matches!(entry, Entry::Mark(_)) {
+                below.map_or(&mut log.root_marks, |node| &mut node.marks).push(id);
             }
-            log.register(id, parent, &entry);
-            nodes.push((id, Node { entry, parent }));
+            log.register(id, &entry);
+            nodes.push((id, Node::new(parent, entry)));
         }
         log.nodes = IdTable::partial(len, nodes);
         Ok(log)
@@ -212,29 +228,26 @@ impl Log {
     }
 
     fn is_on_a_path(&self, id: EntryId) -> bool {
-        match self.get(id) {
-            Some(Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. }) => true,
-            Some(Entry::Mark(_)) | None => false,
-        }
+        self.nodes.get(id).is_some_and(Node::is_on_a_path)
     }
 
     fn insert(&mut self, parent: Option<EntryId>, entry: Entry) -> EntryId {
         let id = EntryId(self.nodes.len() as u32);
-        self.register(id, parent, &entry);
-        self.nodes.push(Node { entry, parent });
+        if matches!(entry, Entry::Mark(_)) {
+            let anchor = parent.and_then(|anchor| self.nodes.get_mut(anchor));
+            anchor.map_or(&mut self.root_marks, |node| &mut node.marks).push(id);
+        }
+        self.register(id, &entry);
+        self.nodes.push(Node::new(parent, entry));
         id
     }
 
     /// Takes an entry up in what is found by other ways than its id.
-    fn register(&mut self, id: EntryId, parent: Option<EntryId>, entry: &Entry) {
+    fn register(&mut self, id: EntryId, entry: &Entry) {
         match entry {
             Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => self.newest = Some(id),
-            Entry::Mark(mark) => {
-                self.marks.entry(parent).or_default().push(id);
-                if matches!(mark, Mark::Compaction { .. } | Mark::Edit { .. }) {
-                    self.passes.push(id);
-                }
-            }
+            Entry::Mark(Mark::Compaction { .. } | Mark::Edit { .. }) => self.passes.push(id),
+            Entry::Mark(_) => {}
         }
     }
 
@@ -302,14 +315,25 @@ impl Log {
 
     /// One path: the ids from the root to `leaf`. A mark stands for its anchor.
     pub fn path(&self, leaf: EntryId) -> Vec<EntryId> {
+        self.path_behind(Some(leaf), |_| false).1
+    }
+
+    /// The end of a path: the last entry of it that `is_known`, and what stands behind that, oldest first; all of it where none is.
+    /// Costs what stands behind.
+    pub fn path_behind(
+        &self,
+        leaf: Option<EntryId>,
+        is_known: impl Fn(EntryId) -> bool,
+    ) -> (Option<EntryId>, Vec<EntryId>) {
         let mut ids = Vec::new();
-        let mut next = if self.is_on_a_path(leaf) { Some(leaf) } else { self.parent(leaf) };
-        while let Some(id) = next {
+        let mut next =
+            leaf.and_then(|leaf| if self.is_on_a_path(leaf) { leaf.into() } else { self.parent(leaf) });
+        while let Some(id) = next.filter(|id| !is_known(*id)) {
             ids.push(id);
             next = self.parent(id);
         }
         ids.reverse();
-        ids
+        (next, ids)
     }
 
     /// The same for a path that may not have begun.
@@ -329,7 +353,16 @@ impl Log {
 
     /// Marks anchored at an entry, or before the first one, in the order they were appended.
     pub fn marks_at(&self, anchor: Option<EntryId>) -> &[EntryId] {
-        self.marks.get(&anchor).map_or(&[], Vec::as_slice)
+        match anchor {
+            None => &self.root_marks,
+            Some(id) => self.nodes.get(id).map_or(&[], |node| &node.marks),
+        }
+    }
+
+    /// The anchors of the marks among the entries from `first` on.
+    pub fn anchors_from(&self, first: usize) -> impl Iterator<Item = Option<EntryId>> {
+        let marks = (first..self.len()).map(|at| EntryId(at as u32)).filter(|&id| self.mark_of(id).is_some());
+        marks.map(|id| self.parent(id))
     }
 
     /// Every mark that holds on a path, in the order they were appended.

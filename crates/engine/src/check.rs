@@ -151,6 +151,11 @@ impl Session {
         self.check_at(point).is_due() || is_asked_for || is_begun
     }
 
+    /// Whether what is done at some point reads no originals and edits nothing: then it takes next to no time.
+    pub(crate) fn is_calm_at(&self, point: LookPoint) -> bool {
+        !self.reads_originals_at(point) && !wants_pass(self, point)
+    }
+
     fn permission(&self) -> Permission {
         match self.policy().mode {
             TriggerMode::Off => Permission::Nothing,

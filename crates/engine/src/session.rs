@@ -30,10 +30,14 @@ pub struct Session {
     options: SessionOptions,
     /// Where the entries begin that were not handed out yet.
     handed_out: usize,
-    /// How many marks held on the path when it was last brought up to date with its log.
-    marks_seen: usize,
+    /// Of a session that is kept without its log: how many entries that had. Every mark among them that holds on the path is taken up.
+    entries_seen: usize,
     /// Whether others have appended marks that hold on the path.
     is_outdated: bool,
+    /// Whether bytes and pictures in view were not counted so far and are from here on, or the other way round.
+    is_tally_outdated: bool,
+    /// How much of what is in view has its originals in the archive of the stored session.
+    pub(crate) read_view: ReadView,
     pub(crate) state: SessionState,
 }
 
@@ -96,6 +100,15 @@ pub(crate) struct SessionState {
     pub events: Vec<Event>,
 }
 
+/// How much of what is in view was seen to have its originals in memory: the first so many slots, as long as the context is not rebuilt
+/// and nothing is let go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ReadView {
+    pub slots: usize,
+    pub times_rebuilt: u64,
+    pub times_let_go: u64,
+}
+
 /// What a session is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
@@ -147,8 +160,10 @@ impl Session {
             digests: Arc::default(),
             options: SessionOptions::default(),
             handed_out,
-            marks_seen: 0,
+            entries_seen: 0,
             is_outdated: false,
+            is_tally_outdated: false,
+            read_view: ReadView::default(),
             state: SessionState::default(),
         }
     }
@@ -185,8 +200,6 @@ impl Session {
     pub(crate) fn mark_at(&mut self, anchor: Option<EntryId>, mark: Mark) -> Result<EntryId, EngineError> {
         let Self { timeline, assembly, archive, .. } = self;
         let id = timeline.append_mark(anchor, mark, assembly.lens(&**archive))?;
-        // Its own marks are no news to a session: only those of others make it derive its path anew.
-        self.marks_seen += 1;
         self.state.is_stop_told &= self.breaker().is_open();
         Ok(id)
     }

@@ -41,6 +41,20 @@ pub struct StoredSession {
     pub originals: Option<Arc<dyn Archive>>,
 }
 
+impl StoredSession {
+    /// One in which nothing was said.
+    pub fn empty() -> Self {
+        Self {
+            log: Arc::default(),
+            leaf: None,
+            live_leaf: None,
+            sizes: Vec::new(),
+            about: SessionAbout::default(),
+            originals: None,
+        }
+    }
+}
+
 /// The record of a compaction or edit, and the mark that keeps it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredRecord {
@@ -211,6 +225,14 @@ const WANTED: &str = "wanted ";
 pub trait Store: Send + Sync {
     /// Makes a session in which nothing was said.
     fn create(&self, tenant: TenantId) -> BoxFuture<'_, Result<SessionId, StoreError>>;
+    /// Makes a session in which nothing was said, and takes its lease, in one act where the store can: whoever begins a conversation
+    /// goes on with it at once.
+    fn begin(&self, tenant: TenantId) -> BoxFuture<'_, Result<Lease, StoreError>> {
+        Box::pin(async move {
+            let session = self.create(tenant).await?;
+            self.lease(session).await?.ok_or(StoreError::Leased(session))
+        })
+    }
     /// Opens a session: its entries, without what was said.
     fn open(&self, session: SessionId) -> BoxFuture<'_, Result<StoredSession, StoreError>>;
     /// Opens a session with every entry at hand, also where the store knows what is live of it.
@@ -291,7 +313,7 @@ pub trait Store: Send + Sync {
     }
     /// Events since a position, oldest first.
     fn events(&self, since: EventPosition) -> BoxFuture<'_, Result<Vec<StoredEvent>, StoreError>>;
-    /// Forgets a session.
+    /// Forgets a session, with the memos that go by its name.
     fn remove(&self, session: SessionId) -> BoxFuture<'_, Result<(), StoreError>>;
     /// Keeps what is said to a session that others work on, until somebody delivers it; its number.
     fn enqueue(&self, session: SessionId, input: Arc<Message>) -> BoxFuture<'_, Result<u64, StoreError>> {

@@ -2,48 +2,27 @@
 //! what lies far back, the breaker, what is in view beside tokens, the provider's newest usage. No policy decides
 //! here, and nothing is asked.
 
+mod path_state;
+
+use self::path_state::PathState;
 use crate::breaker::Breaker;
 use crate::error::TimelineError;
-use crate::far_ledger::FarLedger;
 use crate::usage_anchor::UsageAnchor;
 use crate::view_tally::ViewTally;
 use epitome_core::policy::{GuardRule, TriggerRule};
 use epitome_core::{
     Archive, ArchiveError, Context, Entry, EntryId, FarHistory, Log, LogReader, Mark, Measure, Message,
-    SizeTable, Tokens, UsageMark, is_other_context, rebuilds,
+    SizeTable, Tokens, rebuilds,
 };
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The state of one path.
+/// The state of one path. Copies share what is derived until one of them goes on.
 #[derive(Clone)]
 pub struct Timeline {
     log: Arc<Log>,
     sizes: Arc<SizeTable>,
-    leaf: Option<EntryId>,
-    context: Context,
-    history: Vec<EntryId>,
-    compactions: Vec<EntryId>,
-    far: FarLedger,
-    breaker: Breaker,
-    tally: ViewTally,
-    usage: Option<UsageAnchor>,
-    /// The newest mark that changed what is in view, edits apart: usage that was told before it is of another context.
-    rebuilt_at: Option<EntryId>,
-    /// The newest edit: of usage that was told before it, what it freed is no longer taken.
-    edited_at: Option<EntryId>,
-    /// The newest pass in use; see [`Timeline::newest_pass`].
-    newest_pass: Option<EntryId>,
-    /// Compactions and edits that this path does without; see [`Timeline::set_ignored`].
-    ignored: Arc<HashSet<EntryId>>,
-    /// What all of `history` would take whole.
-    whole: Tokens,
-    /// The mark that asks for a compaction at the end of the turn.
-    request: Option<EntryId>,
-    /// What requests would have less by compactions that were only observed, as the provider counts.
-    observed: Tokens,
-    /// See [`Timeline::times_rebuilt`].
-    times_rebuilt: u64,
+    path: Arc<PathState>,
 }
 
 /// What a timeline reads a log with.
@@ -64,27 +43,13 @@ pub struct Lens<'a> {
 impl Timeline {
     /// A timeline over a log that has taken up none of it yet.
     pub fn new(log: Arc<Log>, sizes: Arc<SizeTable>) -> Self {
-        let whole = sizes.hidden();
-        Self {
-            log,
-            sizes,
-            leaf: None,
-            context: Context::default(),
-            history: Vec::new(),
-            compactions: Vec::new(),
-            far: FarLedger::default(),
-            breaker: Breaker::default(),
-            tally: ViewTally::default(),
-            usage: None,
-            rebuilt_at: None,
-            edited_at: None,
-            newest_pass: None,
-            ignored: Arc::default(),
-            whole,
-            request: None,
-            observed: Tokens::ZERO,
-            times_rebuilt: 0,
-        }
+        let path = Arc::new(PathState { whole: sizes.hidden(), ..PathState::default() });
+        Self { log, sizes, path }
+    }
+
+    /// What is derived, to be changed in this copy alone.
+    fn path_mut(&mut self) -> &mut PathState {
+        Arc::make_mut(&mut self.path)
     }
 
     /// A timeline of the path that ends in `leaf`.
@@ -105,12 +70,15 @@ impl Timeline {
         self.count_new(&path, lens);
         let (log, sizes) = (self.log.clone(), self.sizes.clone());
         let reader = LogReader { log: &log, sizes: &sizes, measure: lens.measure, archive: lens.archive };
-        let (ignored, times_rebuilt) = (self.ignored.clone(), self.times_rebuilt + 1);
+        let (ignored, times_rebuilt) = (self.path.ignored.clone(), self.path.times_rebuilt + 1);
         let context = Context::of_ignoring(leaf, reader, ignored.clone())?;
-        *self = Self { leaf, context, ignored, times_rebuilt, ..Self::new(log.clone(), sizes.clone()) };
+        let whole = sizes.hidden();
+        let state = PathState { leaf, context, ignored, times_rebuilt, whole, ..PathState::default() };
+        self.path = Arc::new(state);
         held_on(&log, &path).for_each(|id| self.note(id, lens));
-        self.breaker = breaker_of(&log, &path, lens.guard);
-        self.tally.recount(&self.context, lens)
+        let state = self.path_mut();
+        state.breaker = breaker_of(&log, &path, lens.guard);
+        state.tally.recount(&state.context, lens)
     }
 
     /// Counts messages of a path that were never counted in the way that is in use now. What is out of view need not be
@@ -129,83 +97,26 @@ impl Timeline {
     pub fn absorb(&mut self, id: EntryId, lens: Lens<'_>) -> Result<(), ArchiveError> {
         let log = self.log.clone();
         let is_rebuilt = log.get(id).is_some_and(rebuilds);
-        let reader =
-            LogReader { log: &log, sizes: &self.sizes, measure: lens.measure, archive: lens.archive };
-        self.context.take(id, reader)?;
+        let sizes = self.sizes.clone();
+        let reader = LogReader { log: &log, sizes: &sizes, measure: lens.measure, archive: lens.archive };
+        let path = self.path_mut();
+        path.context.take(id, reader)?;
         if log.mark_of(id).is_none() {
-            self.leaf = Some(id);
+            path.leaf = Some(id);
         }
         self.note(id, lens);
+        let path = self.path_mut();
         if is_rebuilt {
-            self.times_rebuilt += 1;
-            self.tally.recount(&self.context, lens)
+            path.times_rebuilt += 1;
+            path.tally.recount(&path.context, lens)
         } else {
-            self.tally.take(id, &self.context, lens)
+            path.tally.take(id, &path.context, lens)
         }
     }
 
     /// Brings everything but the context and the tally up to date with an entry that holds on the path.
     fn note(&mut self, id: EntryId, lens: Lens<'_>) {
-        let log = self.log.clone();
-        let Some(entry) = log.get(id) else { return };
-        self.breaker.take(entry, lens.guard);
-        if rebuilds(entry) {
-            self.newest_pass = self.newest_pass.max(Some(pass_of(entry).unwrap_or(id)));
-            self.note_usage_of_another(id, is_other_context(entry));
-        }
-        match entry {
-            Entry::Message(_) => {
-                self.history.push(id);
-                self.whole += self.sizes.total(id);
-            }
-            Entry::Recorded(_) => self.add_compaction(id),
-            Entry::Mark(Mark::Compaction { .. }) => self.add_compaction(id),
-            Entry::Mark(Mark::Apply { of } | Mark::Redo { of }) if log.compaction(*of).is_some() => {
-                self.add_compaction(*of);
-            }
-            Entry::Mark(Mark::Undo { of }) => self.compactions.retain(|known| known != of),
-            Entry::Mark(Mark::Usage(mark)) if mark.is_estimated => {}
-            Entry::Mark(Mark::Usage(mark)) => {
-                let slots = self.slots_up_to(log.parent(id));
-                let is_known = *mark != UsageMark::default();
-                let is_ours = is_known && (mark.model.is_empty() || *mark.model == *lens.model);
-                let is_of_this_context = Some(id) > self.rebuilt_at;
-                let anchor = || UsageAnchor { id, mark: mark.clone(), slots };
-                self.usage = (is_ours && is_of_this_context).then(anchor);
-            }
-            Entry::Mark(Mark::Request { is_open }) => self.request = is_open.then_some(id),
-            Entry::Mark(Mark::Observation { saved, .. }) => self.observed = *saved,
-            Entry::Mark(
-                Mark::Edit { .. }
-                | Mark::Apply { .. }
-                | Mark::Redo { .. }
-                | Mark::Pin { .. }
-                | Mark::Unpin { .. }
-                | Mark::Label { .. }
-                | Mark::Judgement { .. }
-                | Mark::Failure
-                | Mark::Floor { .. }
-                | Mark::Refill
-                | Mark::Hold { .. }
-                | Mark::Reset,
-            )
-            | Entry::Note { .. } => {}
-        }
-    }
-
-    /// What was told of the context before a pass is told of another one now. An edit shows the same messages, and what it
-    /// freed can be taken off; were the figure given up, a policy that prunes each turn would never go by it.
-    fn note_usage_of_another(&mut self, pass: EntryId, is_other: bool) {
-        if is_other {
-            self.rebuilt_at = self.rebuilt_at.max(Some(pass));
-            self.usage = None;
-        } else {
-            self.edited_at = self.edited_at.max(Some(pass));
-            if let Some(mut usage) = self.usage.take() {
-                usage.slots = self.slots_up_to(self.log.parent(usage.id));
-                self.usage = Some(usage);
-            }
-        }
+        Arc::make_mut(&mut self.path).note(id, &self.log, &self.sizes, lens);
     }
 
     /// Does without some compactions and edits from here on, and derives the path anew where that makes a
@@ -215,54 +126,38 @@ impl Timeline {
         ignored: HashSet<EntryId>,
         lens: Lens<'_>,
     ) -> Result<(), ArchiveError> {
-        if *self.ignored == ignored {
+        if *self.path.ignored == ignored {
             return Ok(());
         }
-        self.ignored = Arc::new(ignored);
-        self.move_to(self.leaf, lens)
+        self.path_mut().ignored = Arc::new(ignored);
+        self.move_to(self.leaf(), lens)
     }
 
     /// Whether it does without any.
     pub(crate) fn ignores_any(&self) -> bool {
-        !self.ignored.is_empty()
+        !self.path.ignored.is_empty()
     }
 
     /// What requests of the path would have less, had what was observed been done, as the provider counts.
     pub fn observed(&self) -> Tokens {
-        self.observed
+        self.path.observed
     }
 
     /// The mark that asks for a compaction at the end of the turn, where one is asked for.
     pub(crate) fn request(&self) -> Option<EntryId> {
-        self.request
+        self.path.request
     }
 
     /// What all messages of the path would take, each of them whole.
     pub fn whole(&self) -> Tokens {
-        self.whole
-    }
-
-    fn add_compaction(&mut self, id: EntryId) {
-        if self.ignored.contains(&id) {
-            return;
-        }
-        self.compactions.retain(|known| *known != id);
-        self.compactions.push(id);
-    }
-
-    /// How many slots stand up to, and with, this message.
-    fn slots_up_to(&self, message: Option<EntryId>) -> usize {
-        let slots = self.context.slots();
-        let Some(message) = message else { return 0 };
-        // Usage is of the newest reply: it is looked for from the end.
-        slots.iter().rposition(|slot| slot.id() == message).map_or(slots.len(), |at| at + 1)
+        self.path.whole
     }
 
     /// Appends a message below the leaf and takes it up; its original must be in the archive under the id first
     /// handed out by [`Timeline::next_id`].
     pub fn append_message(&mut self, message: &Message, lens: Lens<'_>) -> Result<EntryId, TimelineError> {
         let weighed = lens.measure.weigh(message);
-        let id = Arc::make_mut(&mut self.log).append(self.leaf, Entry::Message(weighed.item))?;
+        let id = Arc::make_mut(&mut self.log).append(self.path.leaf, Entry::Message(weighed.item))?;
         Arc::make_mut(&mut self.sizes).set(id, weighed.sizes);
         self.absorb(id, lens)?;
         Ok(id)
@@ -293,20 +188,22 @@ impl Timeline {
     /// Counts every message of the path anew, by another way of counting; those of other paths when they are come to.
     pub fn recount(&mut self, lens: Lens<'_>) -> Result<(), ArchiveError> {
         self.sizes = Arc::default();
-        self.move_to(self.leaf, lens)
+        self.move_to(self.leaf(), lens)
     }
 
     /// Looks at the path with another policy's eyes: bytes and pictures in view are counted anew, and what stops a
     /// loop is held against its limits.
     pub(crate) fn review(&mut self, lens: Lens<'_>) -> Result<(), ArchiveError> {
-        let path = self.log.path_of(self.leaf);
-        self.breaker = breaker_of(&self.log, &path, lens.guard);
-        self.tally.recount(&self.context, lens)
+        let breaker = breaker_of(&self.log, &self.log.path_of(self.leaf()), lens.guard);
+        let path = self.path_mut();
+        path.breaker = breaker;
+        path.tally.recount(&path.context, lens)
     }
 
     /// Takes the ledger of what has come to lie too far back.
     pub(crate) fn extend_far_ledger(&mut self, archive: &dyn Archive) -> Result<(), ArchiveError> {
-        self.far.extend(&self.history, &self.sizes, archive)
+        let path = Arc::make_mut(&mut self.path);
+        path.far.extend(&path.history, &self.sizes, archive)
     }
 
     /// The messages whose originals a compaction may read: those that are not too far back, what is in view, what
@@ -314,18 +211,18 @@ impl Timeline {
     /// opens it whole first.
     pub fn readable(&self) -> Vec<EntryId> {
         if !self.log.is_whole() {
-            return self.context.message_slots().map(|(id, ..)| id).collect();
+            return self.path.context.message_slots().map(|(id, ..)| id).collect();
         }
-        let near = self.far.near_from(&self.history, &self.sizes);
+        let near = self.path.far.near_from(&self.path.history, &self.sizes);
         let answers = self.earlier().answers;
         let is_said = |id: &&EntryId| {
             let is_person =
                 self.log.item(**id).is_some_and(|item| item.author == epitome_core::Author::Person);
             is_person || answers.contains(**id)
         };
-        let far = self.history[..near].iter().filter(is_said);
-        let in_view = self.context.message_slots().map(|(id, ..)| id);
-        let mut ids: Vec<EntryId> = far.chain(&self.history[near..]).copied().chain(in_view).collect();
+        let far = self.path.history[..near].iter().filter(is_said);
+        let in_view = self.path.context.message_slots().map(|(id, ..)| id);
+        let mut ids: Vec<EntryId> = far.chain(&self.path.history[near..]).copied().chain(in_view).collect();
         ids.sort_unstable();
         ids.dedup();
         ids
@@ -333,7 +230,7 @@ impl Timeline {
 
     /// What is known of the part that is too far back.
     pub(crate) fn earlier(&self) -> FarHistory<'_> {
-        self.far.history()
+        self.path.far.history()
     }
 
     /// What the context is derived with.
@@ -353,69 +250,73 @@ impl Timeline {
 
     /// Where the path has got to.
     pub fn leaf(&self) -> Option<EntryId> {
-        self.leaf
+        self.path.leaf
     }
 
     /// What the model sees.
     pub fn context(&self) -> &Context {
-        &self.context
+        &self.path.context
     }
 
     /// How often what is in view came to be another than it was with messages at its end: while this stays the same, so
     /// does everything that was in view.
     pub(crate) fn times_rebuilt(&self) -> u64 {
-        self.times_rebuilt
+        self.path.times_rebuilt
     }
 
     /// The messages of the path, oldest first.
     pub fn history(&self) -> &[EntryId] {
-        &self.history
+        &self.path.history
     }
 
     /// The compactions that count on the path, oldest first.
     pub fn compactions(&self) -> &[EntryId] {
-        &self.compactions
+        &self.path.compactions
     }
 
     /// What stops a loop, and whether it has.
     pub fn breaker(&self) -> &Breaker {
-        &self.breaker
+        &self.path.breaker
     }
 
     pub(crate) fn tally(&self) -> &ViewTally {
-        &self.tally
+        &self.path.tally
     }
 
     pub(crate) fn usage(&self) -> Option<&UsageAnchor> {
-        self.usage.as_ref()
+        self.path.usage.as_ref()
     }
 
     /// What edits have freed, by our count, of a context that the provider told the usage of; `fixed` stands before it.
     pub(crate) fn freed_since(&self, usage: &UsageAnchor, fixed: Tokens) -> Tokens {
-        usage.freed(&self.context, self.edited_at, fixed)
+        usage.freed(&self.path.context, self.path.edited_at, fixed)
     }
 
     /// Whether another timeline has the same in view, and would decide the same about it.
     pub(crate) fn shows_the_same(&self, other: &Self) -> bool {
-        self.context.is_same_view(&other.context)
-            && (self.leaf, self.request, self.whole) == (other.leaf, other.request, other.whole)
-            && (self.rebuilt_at, self.newest_pass) == (other.rebuilt_at, other.newest_pass)
-            && self.usage == other.usage
-            && self.breaker == other.breaker
+        self.path.context.is_same_view(&other.path.context)
+            && (self.path.leaf, self.path.request, self.path.whole)
+                == (other.path.leaf, other.path.request, other.path.whole)
+            && (self.path.rebuilt_at, self.path.newest_pass)
+                == (other.path.rebuilt_at, other.path.newest_pass)
+            && self.path.usage == other.path.usage
+            && self.path.breaker == other.path.breaker
     }
 
     /// The newest entry that changed what is in view, the same whoever derives it; one that was made on another path
     /// and put to use here is itself, not the mark that says so.
     pub fn newest_pass(&self) -> Option<EntryId> {
-        self.newest_pass
+        self.path.newest_pass
     }
-}
 
-/// The pass that an entry puts to use, where it was made on another path.
-fn pass_of(entry: &Entry) -> Option<EntryId> {
-    match entry {
-        Entry::Mark(Mark::Apply { of }) => Some(*of),
-        Entry::Mark(_) | Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => None,
+    /// The newest mark on the path that changed what is in view.
+    pub fn newest_rebuild(&self) -> Option<EntryId> {
+        self.path.newest_rebuild
+    }
+
+    /// The compactions and edits that marks on the path are, apply or use again, in use or not, in the order of those marks.
+    pub(crate) fn held_passes(&self) -> &[EntryId] {
+        &self.path.held_passes
     }
 }
 

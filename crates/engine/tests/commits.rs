@@ -1,8 +1,8 @@
 //! What is committed while others commit, and what becomes of an act whose commit the store did not take.
 
 use epitome_core::{
-    Archive, Author, EntryId, Mark, Message, Outcome, Policy, Role, Tokens, Trigger, UpcomingCompaction,
-    Verdict,
+    Archive, Author, Entry, EntryId, Mark, Message, Outcome, Policy, Role, Tokens, Trigger,
+    UpcomingCompaction, Verdict,
 };
 use epitome_engine::store::{
     ChainHash, CommitBatch, EventPosition, Lease, MemoryStore, MessageLocation, SessionId, Store, StoreError,
@@ -12,8 +12,9 @@ use epitome_engine::{
     Assembly, BoxFuture, BranchExit, Checkout, CompactOptions, Driver, Engine, Event, HashedMessages, Hook,
     NavigationOutcome, SessionOptions, WindowFacts,
 };
-use epitome_tokens::Catalog;
+use epitome_tokens::{Catalog, Usage};
 use futures_util::FutureExt as _;
+use futures_util::future::join3;
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -137,11 +138,13 @@ fn a_branch_summary_behind_what_others_appended_is_where_it_says() {
     now(engine.append(checkout.session, Some(told), talk(1))).expect("it can be appended");
 }
 
-/// A store whose n-th commit fails, and nothing of it is stored.
+/// A store whose n-th commit fails, and nothing of it is stored; or one that is far away.
 struct Flaky {
     inner: MemoryStore,
     commits: AtomicUsize,
     fails: usize,
+    /// Whether originals must be asked for and a commit takes time.
+    is_far: bool,
 }
 
 impl Store for Flaky {
@@ -150,7 +153,11 @@ impl Store for Flaky {
     }
 
     fn open(&self, session: SessionId) -> BoxFuture<'_, Result<StoredSession, StoreError>> {
-        self.inner.open(session)
+        Box::pin(async move {
+            let opened = self.inner.open(session).await?;
+            let originals = opened.originals.clone().filter(|_| !self.is_far);
+            Ok(StoredSession { originals, ..opened })
+        })
     }
 
     fn originals<'a>(
@@ -178,7 +185,12 @@ impl Store for Flaky {
         if self.commits.fetch_add(1, Ordering::Relaxed) == self.fails {
             return Box::pin(std::future::ready(Err(StoreError::Unsupported("commit now"))));
         }
-        self.inner.commit(lease, expected, batch)
+        Box::pin(async move {
+            if self.is_far {
+                tokio::task::yield_now().await;
+            }
+            self.inner.commit(lease, expected, batch).await
+        })
     }
 
     fn lease(&self, session: SessionId) -> BoxFuture<'_, Result<Option<Lease>, StoreError>> {
@@ -205,7 +217,8 @@ impl Store for Flaky {
 #[test]
 fn a_commit_that_fails_costs_one_act_and_nothing_else() {
     for fails in 0..4 {
-        let flaky = Flaky { inner: MemoryStore::default(), commits: AtomicUsize::new(0), fails };
+        let flaky =
+            Flaky { inner: MemoryStore::default(), commits: AtomicUsize::new(0), fails, is_far: false };
         let engine = Engine::new(Arc::new(flaky));
         let session = now(engine.create(TenantId::LOCAL)).expect("a session");
         // Whoever is refused asks once more.
@@ -223,5 +236,49 @@ fn a_commit_that_fails_costs_one_act_and_nothing_else() {
         more().or_else(|_| more()).expect("it fails once");
         let stored = now(engine.store().open(session)).expect("it is there").log;
         assert_eq!(stored.len(), 83, "{fails}: messages, a compaction, a label, a message");
+    }
+}
+
+/// A message that takes most of a window of 8,000 is shown cut; when it has left view, its original is no longer held, and what is
+/// derived anew because others have appended must read it again.
+#[tokio::test]
+async fn a_commit_behind_others_reads_what_an_earlier_pass_has_cut() {
+    let (inner, commits) = (MemoryStore::default(), AtomicUsize::new(0));
+    let engine = Engine::new(Arc::new(Flaky { inner, commits, fails: usize::MAX, is_far: true }));
+    let session = engine.create(TenantId::LOCAL).await.expect("a session");
+    let mut arrival = talk(3);
+    arrival.messages[2].0 =
+        Message::text(Role::User, Author::Person, "a line of the long log, word for word. ".repeat(900));
+    let begun = engine.append(session, None, arrival).await.expect("it can be appended");
+    let cut = engine.prepare(&checkout(session, begun[2], 8_000)).await.expect("it is prepared");
+    let forms: Vec<EntryId> = cut.step.appended.iter().flat_map(|one| forms_of(&one.entry)).collect();
+    assert!(forms.contains(&begun[2]), "the long one is shown cut: {forms:?}");
+    let mut more = talk(82);
+    more.messages.remove(0);
+    let newest = *engine.append(session, Some(begun[2]), more).await.expect("it goes on").last().expect("81");
+    let path = checkout(session, newest, 8_000);
+    let gone = engine.prepare(&path).await.expect("it is prepared");
+    assert!(!gone.session.context().message_slots().any(|(id, ..)| id == begun[2]), "it left view");
+    let branch = engine.append(session, Some(begun[1]), talk(1)).await.expect("it can be appended");
+    let elsewhere = checkout(session, branch[0], 8_000);
+    // Ready for its next request, it is gone on with and not derived anew.
+    let before = engine.look(&path).await.expect("it is there").log().len();
+    let usage = Usage { prompt: 5_000, output: 200, ..Usage::default() };
+    // While the store takes the first, the others wait with copies of the same log; the second is taken before the third.
+    let labels = (engine.label(&elsewhere, "one"), engine.label(&elsewhere, "another"));
+    let (first, second, told) = join3(labels.0, labels.1, engine.reply(&path, usage)).await;
+    first.and(second).expect("a label can be put anywhere");
+    let told = told.expect("usage can be told while others append");
+    let appended: Vec<usize> = told.step.appended.iter().map(|one| one.id.index()).collect();
+    assert_eq!(appended, [before + 2], "behind the labels");
+    let stored = engine.store().open(session).await.expect("it is there").log;
+    assert_eq!(stored.len(), before + 3, "all are stored");
+}
+
+/// The messages that an entry shows otherwise than whole.
+fn forms_of(entry: &Entry) -> Vec<EntryId> {
+    match entry {
+        Entry::Mark(mark) => mark.forms().into_iter().flatten().map(|(id, _)| *id).collect(),
+        Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => Vec::new(),
     }
 }

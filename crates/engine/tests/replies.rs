@@ -57,7 +57,7 @@ impl Desk {
     fn take(&self, reply: Message) -> Option<EntryId> {
         // Taken up by an engine that has the session in memory.
         now(self.engine.look(&self.checkout())).expect("it is there");
-        now(self.engine.take_reply(&self.checkout(), reply, Some(USAGE))).expect("it is taken up")
+        now(self.engine.take_reply(&self.checkout(), (reply, None), Some(USAGE))).expect("it is taken up")
     }
 
     /// Where what the provider said of calls is marked.
@@ -108,6 +108,6 @@ fn a_reply_in_other_words_stands_beside_the_one_that_was_taken_up() {
 fn what_others_have_by_now_is_left_to_them() {
     let desk = Desk::new();
     now(desk.engine.close(desk.session));
-    let taken = now(desk.engine.take_reply(&desk.checkout(), call("{}"), Some(USAGE)));
+    let taken = now(desk.engine.take_reply(&desk.checkout(), (call("{}"), None), Some(USAGE)));
     assert_eq!(taken.expect("nothing is wrong"), None);
 }

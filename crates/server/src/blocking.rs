@@ -2,6 +2,7 @@
 //! and others are served meanwhile.
 
 use futures_util::future::{Either, select};
+use std::future::Future;
 use std::pin::pin;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -10,6 +11,13 @@ use tokio::sync::oneshot;
 pub(crate) async fn run<T: Send + 'static>(work: impl AsyncFnOnce() -> T + Send + 'static) -> Option<T> {
     let runtime = Handle::current();
     tokio::task::spawn_blocking(move || runtime.block_on(work())).await.ok()
+}
+
+/// Does some work to its end, whoever waits for it, that is done sooner than another thread is woken; none where it panicked.
+pub(crate) async fn run_light<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
+) -> Option<T> {
+    tokio::spawn(work).await.ok()
 }
 
 /// Does some work for as long as somebody waits for it; none where it panicked.
@@ -27,7 +35,7 @@ pub(crate) async fn run_while_awaited<T: Send + 'static>(
 
 #[cfg(test)]
 mod tests {
-    use super::{run, run_while_awaited};
+    use super::{run, run_light, run_while_awaited};
     use std::thread;
     use tokio::sync::oneshot;
 
@@ -37,6 +45,23 @@ mod tests {
         assert!(there.is_some_and(|there| there != here));
         let failed = run(async || assert_eq!(1, 2, "as a test wants it"));
         assert_eq!(failed.await, None);
+    }
+
+    #[tokio::test]
+    async fn light_work_is_done_where_it_is_and_goes_on_when_nobody_waits() {
+        let (here, there) = (thread::current().id(), run_light(async { thread::current().id() }).await);
+        assert_eq!(there, Some(here));
+        assert_eq!(run_light(async { assert_eq!(1, 2, "as a test wants it") }).await, None);
+        let (done, is_done) = oneshot::channel();
+        let (go_on, may_go_on) = oneshot::channel::<()>();
+        let waiting = tokio::spawn(run_light(async move {
+            may_go_on.await.expect("it is told to");
+            done.send(()).expect("somebody listens");
+        }));
+        tokio::task::yield_now().await;
+        waiting.abort();
+        go_on.send(()).expect("it waits");
+        is_done.await.expect("it went on");
     }
 
     #[tokio::test]

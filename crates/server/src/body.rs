@@ -155,6 +155,11 @@ impl Body {
         self.around(0).iter().map(|part| part.matches(text).count()).sum()
     }
 
+    /// How much of its list was not known when it was read.
+    pub(crate) fn new_bytes(&self) -> usize {
+        self.list.len().saturating_sub(self.known.end())
+    }
+
     /// How many messages there are.
     pub(crate) fn len(&self) -> usize {
         self.before.len() + self.elements.len()

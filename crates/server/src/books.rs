@@ -208,6 +208,11 @@ impl Book {
         self.records.push(KeptRecord { record, mark: Some((entry, Standing::Observed)) });
     }
 
+    /// Takes down that somebody has just spoken in it.
+    pub(crate) fn note_seen(&mut self) {
+        (self.seen, self.is_idle_checked) = (Instant::now(), false);
+    }
+
     /// Takes up how a session stands after a request or an act.
     pub(crate) fn see(&mut self, session: &Session) {
         self.newest = NewestRequest {
@@ -220,12 +225,13 @@ impl Book {
         }
     }
 
-    /// Keeps what came of a call until its reply comes back.
-    pub(crate) fn keep_call(&mut self, sent_with: EntryId, call: EndedCall) {
+    /// Keeps what came of a call until its reply comes back; whether an earlier reply to the same request waits to be stored, whose
+    /// place it takes.
+    pub(crate) fn keep_call(&mut self, sent_with: EntryId, call: EndedCall) -> bool {
         if self.ended_calls.len() >= ENDED_CALLS_MAX {
             self.ended_calls.clear();
         }
-        self.ended_calls.insert(sent_with, call);
+        self.ended_calls.insert(sent_with, call).is_some_and(|earlier| earlier.reply.is_some())
     }
 }
 

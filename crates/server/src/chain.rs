@@ -8,6 +8,7 @@
 //! writing that mean nothing: white space, the order of keys, `null` fields, a text in a list of its own.
 
 use blake3::Hasher;
+use epitome_core::{Block, Message};
 use epitome_engine::store::{ChainHash, TenantId};
 use epitome_wire::Protocol;
 use serde_json::Value;
@@ -91,6 +92,31 @@ impl ChainKey {
         let mut hasher = Hasher::new_keyed(&self.0);
         hasher.update(&before.0);
         feed_message(&mut hasher, message);
+        ChainHash(*hasher.finalize().as_bytes())
+    }
+
+    /// The hash of what a reply says that follows what `before` stands for, however its client writes it.
+    pub(crate) fn said(&self, before: ChainHash, reply: &Message) -> ChainHash {
+        let mut hasher = Hasher::new_keyed(&self.0);
+        hasher.update(b"said").update(&before.0);
+        for block in &reply.blocks {
+            match block {
+                // Arguments are JSON, and clients write that in their own way.
+                Block::Call(call) => {
+                    hasher.update(b"c");
+                    feed_text(&mut hasher, &call.id.0);
+                    feed_text(&mut hasher, &call.name);
+                    feed_leaf(&mut hasher, &call.input);
+                }
+                block @ (Block::Text { .. }
+                | Block::Thinking { .. }
+                | Block::Image(_)
+                | Block::Opaque(_)
+                | Block::Result(_)) => {
+                    feed_text(&mut hasher, &serde_json::to_string(block).unwrap_or_default())
+                }
+            }
+        }
         ChainHash(*hasher.finalize().as_bytes())
     }
 }

@@ -2,6 +2,7 @@
 
 use epitome_core::{EntryId, Message};
 use epitome_engine::Checkout;
+use epitome_engine::store::ChainHash;
 use epitome_tokens::Usage;
 
 /// A call of a model that has ended.
@@ -27,5 +28,7 @@ pub(crate) enum UsageSource {
 /// A reply, and how the path that it answers is worked on.
 pub(crate) struct UnstoredReply {
     pub(crate) message: Message,
+    /// A hash of what it says, where its text is not stored.
+    pub(crate) said: Option<ChainHash>,
     pub(crate) checkout: Checkout,
 }

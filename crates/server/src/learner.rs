@@ -10,8 +10,9 @@ use crate::responses::{self, AskedResponse};
 use crate::server_state::ServerState;
 use crate::tally::{Lesson, call_usage};
 use crate::totals::{CacheUse, RequestSize, TakenRequest};
-use epitome_core::{EntryId, Measure, Scale, Tokens};
+use epitome_core::{EntryId, KeptBodies, Measure, Scale, Tokens};
 use epitome_engine::Checkout;
+use epitome_engine::store::ChainHash;
 use epitome_tokens::Usage;
 use epitome_wire::overflow::{Endpoint, RequestFacts};
 use epitome_wire::protocol::ModelReply;
@@ -25,6 +26,8 @@ pub(crate) struct Learner {
     pub(crate) checkout: Checkout,
     /// Where it ends.
     pub(crate) leaf: Option<EntryId>,
+    /// The hash of all that was said up to there.
+    pub(crate) chain: Option<ChainHash>,
     /// The model asked for.
     pub(crate) model: String,
     pub(crate) endpoint: Endpoint,
@@ -56,16 +59,23 @@ impl Learner {
     }
 }
 
+/// Whether somebody is to store a reply later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StoringPlan {
+    Begin,
+    /// Whoever is to store an earlier reply to the same request finds this one.
+    Waits,
+}
+
 impl ReplyListener for Learner {
     fn failed(&self) {
         self.state.counter.failed(&self.model);
     }
 
     fn ended(&self, reply: &ModelReply, known: &RequestFacts) -> Option<BoxFuture<'static, ()>> {
-        self.learn(reply, known);
-        self.leaf
-            .into_iter()
-            .for_each(|leaf| reply_storing::store_soon(&self.state, self.checkout.session, leaf));
+        if let (Some(leaf), StoringPlan::Begin) = (self.leaf, self.learn(reply, known)) {
+            reply_storing::store_soon(&self.state, self.checkout.session, leaf);
+        }
         let kept = responses::remember(&self.state, self.asked.as_ref()?, reply)?;
         Some(kept.boxed())
     }
@@ -74,31 +84,36 @@ impl ReplyListener for Learner {
 impl Learner {
     /// A reply that is to be stored: all of it came, and there is a place for it.
     fn unstored(&self, reply: &ModelReply) -> Option<UnstoredReply> {
-        let is_kept = self.state.settings.store.is_some() && reply.is_whole;
-        (is_kept && !reply.message.blocks.is_empty()).then(|| UnstoredReply {
+        let store = self.state.settings.store.as_ref().filter(|_| reply.is_whole)?;
+        let chain = self.chain.filter(|_| store.keep != KeptBodies::All);
+        (!reply.message.blocks.is_empty()).then(|| UnstoredReply {
             message: reply.message.clone(),
+            said: chain.map(|chain| self.state.key.said(chain, &reply.message)),
             checkout: Checkout { leaf: self.leaf, ..self.checkout.clone() },
         })
     }
 
     /// Takes up what a reply says of its call.
-    fn learn(&self, reply: &ModelReply, known: &RequestFacts) {
+    fn learn(&self, reply: &ModelReply, known: &RequestFacts) -> StoringPlan {
         let session = self.checkout.session;
         let estimate =
             Usage { prompt: self.size.sent.0, output: self.counter.count(reply).0, ..Usage::default() };
         let lesson = self.state.books.with(session, |book| {
             let lesson = book.tally.add(reply, known, &estimate);
             let reply = self.unstored(reply);
-            if let Some(leaf) = self.leaf.filter(|_| reply.is_some() || lesson.usage.is_some()) {
+            let called = self.leaf.filter(|_| reply.is_some() || lesson.usage.is_some());
+            let waits = called.is_some_and(|leaf| {
                 let model = self.model.clone();
-                book.keep_call(leaf, EndedCall { model, usage: lesson.usage, reply, stored_as: None });
-            }
+                book.keep_call(leaf, EndedCall { model, usage: lesson.usage, reply, stored_as: None })
+            });
             let told = lesson.verdict.and_then(|verdict| remarks::of_verdict(&verdict, known));
             let told = book.reply_remarks.new_ones(told.into_iter().collect());
-            (lesson, told, std::mem::take(&mut book.rebuilt))
+            let plan = if waits { StoringPlan::Waits } else { StoringPlan::Begin };
+            (lesson, told, std::mem::take(&mut book.rebuilt), plan)
         });
-        let Some((Lesson { verdict, usage }, told, rebuilt)) = lesson else {
-            return self.count(Tokens::ZERO, reply.usage.map(|taken| call_usage(&taken)).as_ref());
+        let Some((Lesson { verdict, usage }, told, rebuilt, plan)) = lesson else {
+            self.count(Tokens::ZERO, reply.usage.map(|taken| call_usage(&taken)).as_ref());
+            return StoringPlan::Waits;
         };
         let told_usage = |(usage, source)| match source {
             UsageSource::Provider => Some(usage),
@@ -115,5 +130,6 @@ impl Learner {
                 usage.iter().for_each(|usage| windows.succeeded(&self.endpoint, Tokens(usage.prompt)))
             }
         });
+        plan
     }
 }

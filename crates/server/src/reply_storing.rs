@@ -53,12 +53,12 @@ pub(crate) async fn store_all(state: &Arc<ServerState>) {
 /// Takes a reply up, unless its client has sent it back meanwhile; whether there is something to be stored.
 async fn store(state: &Arc<ServerState>, session: SessionId, sent_with: EntryId) -> bool {
     let taken = state.books.with(session, |book| take(book, sent_with)).flatten();
-    let Some((UnstoredReply { message, checkout }, usage)) = taken else { return false };
+    let Some((UnstoredReply { message, said, checkout }, usage)) = taken else { return false };
     let work = {
         let state = state.clone();
         async move || {
             let told = usage.filter(|(_, source)| *source == UsageSource::Provider).map(|(usage, _)| usage);
-            let stored = state.engine.take_reply(&checkout, message, told).await?;
+            let stored = state.engine.take_reply(&checkout, (message, said), told).await?;
             let estimate = usage.filter(|(_, source)| *source == UsageSource::Estimate);
             if let (Some(leaf), Some((estimate, _))) = (stored, estimate) {
                 let ended = Checkout { leaf: Some(leaf), ..checkout };

@@ -72,6 +72,18 @@ impl CompactionUse {
 }
 
 impl DoneHeaders {
+    /// What is said of a request that was refused and is sent once more. A compaction made for its first sending was made for this
+    /// request, though the second one finds it in use.
+    pub(crate) fn after_refusal(self, first: &Self, recovery: &'static str) -> Self {
+        let compaction = match (self.compaction, first.compaction) {
+            (CompactionUse::InUse, made @ (CompactionUse::Made { .. } | CompactionUse::Applied { .. })) => {
+                made
+            }
+            (compaction, _) => compaction,
+        };
+        Self { compaction, recovery: Some(recovery), ..self }
+    }
+
     /// Puts them among the headers of a reply, in place of any of these names that a provider may have sent.
     pub(crate) fn write(&self, headers: &mut HeaderMap) {
         for name in [SESSION, INPUT, ORIGINAL, COMPACTION, RECOVERY, OBSERVE] {

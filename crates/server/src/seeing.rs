@@ -70,12 +70,9 @@ fn summary(session: &Session, id: EntryId) -> Option<Arc<Message>> {
 /// The reply whose thinking stays for as long as the compaction in use lasts: the results of its calls were the
 /// newest thing said when it was made or put to use here, and providers want such a reply to begin as it began.
 fn spared(session: &Session) -> Option<EntryId> {
-    let log = session.log();
-    let path = log.path_of(session.leaf());
-    let rebuilt =
-        log.marks_on(&path).into_iter().rev().find(|&id| log.get(id).is_some_and(epitome_core::rebuilds))?;
-    let newest = log.parent(rebuilt)?;
-    let before = session.history().iter().rev().filter(|id| **id <= newest);
+    let (log, history) = (session.log(), session.history());
+    let newest = log.parent(session.timeline().newest_rebuild()?)?;
+    let before = history[..history.partition_point(|id| *id <= newest)].iter().rev();
     let mut items = before.filter_map(|&id| Some((id, log.item(id)?)));
     let (id, item) = items.find(|(_, item)| item.role != Role::Tool)?;
     (item.role == Role::Assistant && !item.calls.is_empty()).then_some(id)

@@ -3,7 +3,7 @@
 use crate::books::Books;
 use crate::chain::ChainKey;
 use crate::checkpoints::Checkpoints;
-use crate::hand_over;
+use crate::hand_over::{self, Neighbours};
 use crate::idle;
 use crate::learned;
 use crate::outward::Outward;
@@ -24,7 +24,6 @@ use std::future::{Future, IntoFuture};
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -161,7 +160,7 @@ impl ServerState {
             told: Mutex::default(),
             outages: Mutex::default(),
             counter: TrafficCounter::default(),
-            is_shared: AtomicBool::new(true),
+            neighbours: Neighbours::default(),
             reply_slots: Semaphore::new(reply_storing::SLOTS),
             ending: watch::Sender::new(false),
         }

@@ -5,6 +5,7 @@ use crate::books::Books;
 use crate::chain::ChainKey;
 use crate::checkpoints::Checkpoints;
 use crate::fault::Fault;
+use crate::hand_over::Neighbours;
 use crate::learned;
 use crate::notice::{NoticeKind, OperatorNotice};
 use crate::outward::Outward;
@@ -20,7 +21,6 @@ use epitome_engine::store::{SessionId, TenantId};
 use epitome_engine::{AppendedEntry, Engine, PreparedSession, Step};
 use std::collections::HashSet;
 use std::net::SocketAddr;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
@@ -56,7 +56,7 @@ pub(crate) struct ServerState {
     /// What all requests came to.
     pub(crate) counter: TrafficCounter,
     /// Whether other servers may be at work on the same store.
-    pub(crate) is_shared: AtomicBool,
+    pub(crate) neighbours: Neighbours,
     /// Held by whoever stores a reply that its client has not sent back yet.
     pub(crate) reply_slots: Semaphore,
     /// Whether the server ends with work under way: whatever waits for a model is let go.

@@ -8,7 +8,6 @@ use crate::server_state::ServerState;
 use epitome_engine::EngineError;
 use epitome_engine::store::{SessionId, StoreError};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use tokio::task::JoinHandle;
 
 /// What a request appended, on its way to the store.
@@ -25,7 +24,7 @@ impl Storing {
 
     /// Waits until it is stored, or was told to have failed, where others may be asked for it next.
     pub(crate) async fn end(self, state: &ServerState) {
-        if let Some(storing) = self.0.filter(|_| state.is_shared.load(Ordering::Relaxed)) {
+        if let Some(storing) = self.0.filter(|_| state.neighbours.may_be()) {
             drop(storing.await);
         }
     }

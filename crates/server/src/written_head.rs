@@ -83,8 +83,7 @@ impl WrittenHead {
         let (body, opening) = (&request.body, request.opening);
         let is_whole = |slot: &ViewSlot| cut_element(slot).is_none_or(|element| element < self.end);
         let behind = elements_behind(slots, self.end);
-        let chain = self.end.checked_sub(1).and_then(|last| request.hashes.get(last));
-        let is_same = chain == Some(&ChainHash(self.chain))
+        let is_same = self.is_of(&request.hashes)
             && shape(slots, self.end) == self.shape
             && slots.iter().all(is_whole)
             && behind.iter().copied().eq(self.end..body.len().saturating_sub(opening))
@@ -99,6 +98,12 @@ impl WrittenHead {
         let opened = (0..opening).map(|at| Cow::Borrowed(body.element(at)));
         let rest = (opening + self.end..body.len()).map(|at| Cow::Borrowed(body.element(at)));
         Some(opened.chain(self.pieces.iter().map(piece)).chain(rest).collect())
+    }
+
+    /// Whether a list with these hashes says what the head stands for.
+    fn is_of(&self, hashes: &[ChainHash]) -> bool {
+        let last = self.end.checked_sub(1).and_then(|last| hashes.get(last));
+        last == Some(&ChainHash(self.chain))
     }
 
     /// Whether the client marks something that the head shows cut: the mark would stay when it moves on.
@@ -154,40 +159,67 @@ fn elements_behind(slots: &[ViewSlot], end: usize) -> Vec<usize> {
     behind
 }
 
-/// The heads of a session that were written last, by the pass that each is of.
+/// The heads of a session that were written or sent last. One pass has a head for each branch that was said something else on where
+/// ours is joined to it.
 #[derive(Default)]
 pub(crate) struct HeadShelf {
-    /// The newest last; none where it was looked for in vain.
-    heads: Vec<(EntryId, Option<Arc<WrittenHead>>)>,
+    /// Each with the pass it is of, the one used last at the end.
+    heads: Vec<(EntryId, Arc<WrittenHead>)>,
+    /// Passes whose heads were looked for in the store.
+    looked_for: HashSet<EntryId>,
 }
 
-/// Two branches may be gone on with in turn.
-const HEADS_MAX: usize = 2;
+/// A person's agent, its sub-agents and a retry or two, gone on with in turn.
+const HEADS_MAX: usize = 4;
 
 impl HeadShelf {
-    /// The head of a pass; none where nobody has looked for it yet.
-    pub(crate) fn of(&self, pass: EntryId) -> Option<Option<Arc<WrittenHead>>> {
-        self.heads.iter().find(|(of, _)| *of == pass).map(|(_, head)| head.clone())
+    /// The head of a pass that a list with these hashes begins with.
+    pub(crate) fn find(&mut self, pass: EntryId, hashes: &[ChainHash]) -> Option<Arc<WrittenHead>> {
+        let at = self.heads.iter().rposition(|(of, head)| *of == pass && head.is_of(hashes))?;
+        let found = self.heads.remove(at);
+        self.heads.push(found.clone());
+        Some(found.1)
     }
 
-    /// Keeps the head of a pass, or that there is none; the pass whose head goes for it.
-    pub(crate) fn put(&mut self, pass: EntryId, head: Option<Arc<WrittenHead>>) -> Option<EntryId> {
-        self.heads.retain(|(of, _)| *of != pass);
+    /// Whether the store was asked for the heads of a pass.
+    pub(crate) fn was_looked_for(&self, pass: EntryId) -> bool {
+        self.looked_for.contains(&pass)
+    }
+
+    /// Takes up what the store has of a pass.
+    pub(crate) fn take_stored(&mut self, pass: EntryId, stored: Vec<WrittenHead>) {
+        self.looked_for.insert(pass);
+        // Those that are too many stay in the store: here they are only not at hand.
+        stored.into_iter().for_each(|head| drop(self.put(pass, Arc::new(head))));
+    }
+
+    /// Keeps the head of a pass; the one that goes for it.
+    pub(crate) fn put(
+        &mut self,
+        pass: EntryId,
+        head: Arc<WrittenHead>,
+    ) -> Option<(EntryId, Arc<WrittenHead>)> {
+        self.heads.retain(|(of, known)| (*of, known.chain) != (pass, head.chain));
         self.heads.push((pass, head));
-        (self.heads.len() > HEADS_MAX).then(|| self.heads.remove(0).0)
+        (self.heads.len() > HEADS_MAX).then(|| self.heads.remove(0))
     }
 }
 
-/// The name in the store of the head of a pass.
-fn memo_name(session: SessionId, pass: EntryId) -> String {
-    format!("head {session} {pass}")
+/// What the names of the heads of a pass begin with in the store.
+fn memo_prefix(session: SessionId, pass: EntryId) -> String {
+    session.memo_name(&format!("head {pass} "))
 }
 
-/// The head of a pass that is in the store.
-pub(crate) async fn load(store: &dyn Store, session: SessionId, pass: EntryId) -> Option<WrittenHead> {
-    let name = memo_name(session, pass);
-    let kept = store.memos(&name).await.ok()?;
-    serde_json::from_slice(&kept.into_iter().find(|memo| memo.name == name)?.value).ok()
+/// The name of one of them: a few bytes of what it stands for tell it from the others.
+fn memo_name(session: SessionId, pass: EntryId, head: &WrittenHead) -> String {
+    let branch = head.chain.first_chunk().copied().map(u64::from_be_bytes).unwrap_or_default();
+    format!("{}{branch:016x}", memo_prefix(session, pass))
+}
+
+/// The heads of a pass that are in the store.
+pub(crate) async fn load(store: &dyn Store, session: SessionId, pass: EntryId) -> Vec<WrittenHead> {
+    let kept = store.memos(&memo_prefix(session, pass)).await.unwrap_or_default();
+    kept.into_iter().filter_map(|memo| serde_json::from_slice(&memo.value).ok()).collect()
 }
 
 /// Has the store keep the head of a pass, and forget another. Where it does not, whoever goes on with the session writes it anew.
@@ -195,12 +227,12 @@ pub(crate) async fn save(
     store: Arc<dyn Store>,
     session: SessionId,
     (pass, head): (EntryId, Arc<WrittenHead>),
-    gone: Option<EntryId>,
+    gone: Option<(EntryId, Arc<WrittenHead>)>,
 ) {
     if let Ok(value) = serde_json::to_vec(&*head) {
-        drop(store.keep_memo(memo_name(session, pass), Some(value)).await);
+        drop(store.keep_memo(memo_name(session, pass, &head), Some(value)).await);
     }
-    if let Some(gone) = gone {
-        drop(store.keep_memo(memo_name(session, gone), None).await);
+    if let Some((pass, gone)) = gone {
+        drop(store.keep_memo(memo_name(session, pass, &gone), None).await);
     }
 }

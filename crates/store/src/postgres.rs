@@ -8,6 +8,7 @@ mod admin;
 mod commit;
 mod database;
 mod failure;
+mod grow;
 mod holder;
 mod read;
 mod replica;
@@ -172,6 +173,11 @@ impl Store for PostgresStore {
     fn create(&self, tenant: TenantId) -> BoxFuture<'_, Result<SessionId, StoreError>> {
         let replica = self.replica.clone();
         self.run(async move { replica.create(tenant).await })
+    }
+
+    fn begin(&self, tenant: TenantId) -> BoxFuture<'_, Result<Lease, StoreError>> {
+        let replica = self.replica.clone();
+        self.run(async move { replica.begin(tenant).await })
     }
 
     fn open(&self, session: SessionId) -> BoxFuture<'_, Result<StoredSession, StoreError>> {

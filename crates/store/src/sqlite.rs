@@ -9,9 +9,11 @@ mod holder;
 mod read;
 mod schema;
 mod search;
+mod tenants;
 mod writer;
 
 use self::holder::{Holder, RENEWAL_TIME, now_ms, strike_gone, take_lease};
+use self::tenants::TenantTable;
 use self::writer::WriterThread;
 use crate::batch::BatchRows;
 use crate::fault::of_sqlite;
@@ -26,7 +28,6 @@ use epitome_engine::store::{
 };
 use epitome_engine::{BoxFuture, LivePart};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Savepoint, params};
-use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -45,21 +46,12 @@ pub struct SqliteStore {
     tenants: Mutex<TenantTable>,
 }
 
-/// What is known of who is who. Neither changes, so both may be forgotten at any time.
-#[derive(Debug, Default)]
-struct TenantTable {
-    numbers: HashMap<TenantId, i64>,
-    sessions: HashMap<SessionId, i64>,
-}
-
 impl fmt::Debug for SqliteStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SqliteStore").field("path", &self.path).finish_non_exhaustive()
     }
 }
 
-/// So many sessions are remembered by their tenant.
-const TENANTS_MAX: usize = 65_536;
 /// So many connections wait for readers; more are closed after use.
 const READERS_MAX: usize = 4;
 
@@ -199,22 +191,6 @@ impl Drop for SqliteStore {
     }
 }
 
-impl TenantTable {
-    fn remember(&mut self, tenant: TenantId, number: i64) {
-        if self.numbers.len() >= TENANTS_MAX {
-            self.numbers.clear();
-        }
-        self.numbers.insert(tenant, number);
-    }
-
-    fn remember_session(&mut self, session: SessionId, tenant: i64) {
-        if self.sessions.len() >= TENANTS_MAX {
-            self.sessions.clear();
-        }
-        self.sessions.insert(session, tenant);
-    }
-}
-
 /// A session's number, as tables have it.
 fn number(session: SessionId) -> i64 {
     i64::try_from(session.0).unwrap_or(i64::MAX)
@@ -236,6 +212,24 @@ impl Store for SqliteStore {
             let (session, number) = made.await?;
             self.tenants().remember_session(session, number);
             Ok(session)
+        })
+    }
+
+    fn begin(&self, tenant: TenantId) -> BoxFuture<'_, Result<Lease, StoreError>> {
+        let holder = self.holder.clone();
+        // As one that is made and then leased: the first commit that must be on disk takes both there.
+        let made = self.writer.write(Durability::System, move |connection| {
+            if !holder.is_sure() {
+                holder.renew(connection)?;
+            }
+            let (session, number) = commit::create(connection, tenant, now_ms())?;
+            let fence = take_lease(connection, number, session, &holder)?;
+            Ok((Lease { session, fence: fence.ok_or(StoreError::Leased(session))? }, number))
+        });
+        Box::pin(async move {
+            let (lease, number) = made.await?;
+            self.tenants().remember_session(lease.session, number);
+            Ok(lease)
         })
     }
 

@@ -150,6 +150,16 @@ impl StandbyStore {
         Ok(EventPosition::default())
     }
 
+    /// Makes a session in memory.
+    async fn begin_spare(&self, tenant: TenantId) -> Result<SessionId, StoreError> {
+        let spare = self.state().spare.clone();
+        let session = spare_id(spare.create(tenant).await?);
+        let mut state = self.state();
+        state.begun += 1;
+        state.held.insert(session, Some(tenant));
+        Ok(session)
+    }
+
     /// Where a session begun in memory is, where it is one.
     fn spare(&self, session: SessionId) -> Option<(Arc<MemoryStore>, SessionId)> {
         let number = session.0.checked_sub(SPARE_FROM)?;
@@ -172,18 +182,22 @@ fn spare_id(id: SessionId) -> SessionId {
 impl Store for StandbyStore {
     fn create(&self, tenant: TenantId) -> BoxFuture<'_, Result<SessionId, StoreError>> {
         Box::pin(async move {
-            let made = self.attempt(self.inner.create(tenant)).await?;
-            let session = match made {
-                Some(session) => session,
-                None => {
-                    let spare = self.state().spare.clone();
-                    let id = spare_id(spare.create(tenant).await?);
-                    self.state().begun += 1;
-                    id
-                }
+            let Some(session) = self.attempt(self.inner.create(tenant)).await? else {
+                return self.begin_spare(tenant).await;
             };
             self.state().held.insert(session, Some(tenant));
             Ok(session)
+        })
+    }
+
+    fn begin(&self, tenant: TenantId) -> BoxFuture<'_, Result<Lease, StoreError>> {
+        Box::pin(async move {
+            if let Some(lease) = self.attempt(self.inner.begin(tenant)).await? {
+                self.state().held.insert(lease.session, Some(tenant));
+                return Ok(lease);
+            }
+            let session = self.begin_spare(tenant).await?;
+            self.lease(session).await?.ok_or(StoreError::Leased(session))
         })
     }
 

@@ -9,6 +9,16 @@ const TERM_CHARS_MAX: usize = 64;
 
 /// The terms of a text, each as often as it stands there.
 pub(crate) fn terms(text: &str) -> Vec<String> {
+    cut(text, add_word)
+}
+
+/// What is looked for: words whole, without their parts. A text that has an identifier has its parts too, and to look for `1` beside
+/// `the_1` is to read through all that is numbered.
+pub(crate) fn wanted_terms(text: &str) -> Vec<String> {
+    cut(text, |terms, word| terms.extend(whole(word).map(str::to_lowercase)))
+}
+
+fn cut(text: &str, add_word: impl Fn(&mut Vec<String>, &str)) -> Vec<String> {
     let mut terms = Vec::new();
     for word in text.split(|one: char| !is_word(one)).filter(|word| !word.is_empty()) {
         let mut rest = word;
@@ -47,12 +57,15 @@ fn add_pairs(terms: &mut Vec<String>, run: &str) {
     }
 }
 
+/// A word without what stands around it; none where it is data.
+fn whole(word: &str) -> Option<&str> {
+    let whole = word.trim_matches('_');
+    (!whole.is_empty() && whole.chars().count() <= TERM_CHARS_MAX).then_some(whole)
+}
+
 /// A word, and its parts where it is an identifier.
 fn add_word(terms: &mut Vec<String>, word: &str) {
-    let whole = word.trim_matches('_');
-    if whole.is_empty() || whole.chars().count() > TERM_CHARS_MAX {
-        return;
-    }
+    let Some(whole) = whole(word) else { return };
     terms.push(whole.to_lowercase());
     let parts = parts(whole);
     if parts.len() > 1 {
@@ -84,7 +97,7 @@ fn parts(word: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::terms;
+    use super::{terms, wanted_terms};
 
     #[test]
     fn identifiers_are_found_whole_and_by_their_parts() {
@@ -103,6 +116,13 @@ mod tests {
         assert_eq!(terms("上下文窗口"), ["上下", "下文", "文窗", "窗口"]);
         assert_eq!(terms("設定を変更 foo"), ["設定", "定を", "を変", "変更", "foo"]);
         assert_eq!(terms("가 API문서"), ["가", "api", "문서"]);
+    }
+
+    #[test]
+    fn an_identifier_is_looked_for_whole() {
+        assert_eq!(wanted_terms("parse_header of HTTPClient"), ["parse_header", "of", "httpclient"]);
+        assert_eq!(wanted_terms("上下文"), ["上下", "下文"]);
+        assert_eq!(wanted_terms("__init__ _"), ["init"]);
     }
 
     #[test]

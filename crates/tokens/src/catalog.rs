@@ -8,7 +8,8 @@ mod row;
 use crate::model::{ModelSpec, SpecSource, SpecValue, Vendor};
 use name::Name;
 use row::{ModelRow, Rows};
-use std::sync::OnceLock;
+use std::collections::HashMap;
+use std::sync::{OnceLock, PoisonError, RwLock};
 
 /// What is known of models.
 ///
@@ -22,6 +23,37 @@ pub struct Catalog {
     rows: Vec<(SpecSource, ModelRow)>,
     /// Every model, worked out when somebody first asks: a name is matched with all rows.
     models: OnceLock<Vec<ModelSpec>>,
+    /// Models that were asked for lately, by the name they were asked for with.
+    found: FoundModels,
+}
+
+/// Models by the names that callers have for them. A server asks for the same few with every request, and a name is matched with
+/// all rows.
+#[derive(Debug, Default)]
+struct FoundModels(RwLock<HashMap<String, ModelSpec>>);
+
+/// Names come from clients. So many are remembered; then all are forgotten, and matched again as they come.
+const FOUND_MAX: usize = 256;
+
+impl Clone for FoundModels {
+    /// A copy may get rows of its own, by which it finds others.
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl FoundModels {
+    fn get(&self, id: &str) -> Option<ModelSpec> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
+    }
+
+    fn put(&self, id: &str, model: &ModelSpec) {
+        let mut found = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if found.len() >= FOUND_MAX {
+            found.clear();
+        }
+        found.insert(id.to_owned(), model.clone());
+    }
 }
 
 /// Overrides that cannot be read.
@@ -39,7 +71,7 @@ impl Catalog {
     pub fn built_in() -> &'static Self {
         static BUILT_IN: OnceLock<Catalog> = OnceLock::new();
         BUILT_IN.get_or_init(|| {
-            Self { rows: Vec::new(), models: OnceLock::new() }
+            Self { rows: Vec::new(), models: OnceLock::new(), found: FoundModels::default() }
                 .with(include_str!("../data/models.toml"), SpecSource::Catalog)
                 .expect("the built-in catalog is read by a test")
         })
@@ -57,7 +89,7 @@ impl Catalog {
     fn with(mut self, toml: &str, source: SpecSource) -> Result<Self, CatalogError> {
         let rows = toml::from_str::<Rows>(toml)?;
         self.rows.extend(rows.model.into_iter().map(|row| (source, row)));
-        self.models = OnceLock::new();
+        (self.models, self.found) = (OnceLock::new(), FoundModels::default());
         Ok(self)
     }
 
@@ -65,6 +97,14 @@ impl Catalog {
     /// guess, marked as such.
     #[must_use]
     pub fn find(&self, id: &str) -> ModelSpec {
+        self.found.get(id).unwrap_or_else(|| {
+            let model = self.match_name(id);
+            self.found.put(id, &model);
+            model
+        })
+    }
+
+    fn match_name(&self, id: &str) -> ModelSpec {
         let name = Name::of(id);
         let mut model = ModelSpec::guess(id);
         for source in [SpecSource::Catalog, SpecSource::Explicit] {
@@ -81,7 +121,7 @@ impl Catalog {
     /// Every model of the catalog, by the first name of its row.
     pub fn models(&self) -> &[ModelSpec] {
         let names = self.rows.iter().filter_map(|(_, row)| row.names.first());
-        self.models.get_or_init(|| names.map(|name| self.find(name)).collect())
+        self.models.get_or_init(|| names.map(|name| self.match_name(name)).collect())
     }
 
     /// The windows that models of a provider are had with, each once, smallest first; of all providers where nobody knows

@@ -74,7 +74,7 @@ pub use protocol::{ElementError, Protocol, UnknownProtocol, decode, decode_fixed
 pub use read::read;
 pub use source::{ByteSource, Slice, Span};
 pub use transcript::{
-    Conversation, FixedParts, Problem, ReadError, RecordedCompaction, RecordedReply, ReportedUsage,
+    Conversation, FixedParts, Problem, ReadError, RecordedCompaction, RecordedReply, ReportedUsage, SideCall,
     Transcript,
 };
 

@@ -33,6 +33,8 @@ pub struct Conversation {
     pub fixed: FixedParts,
     /// The model calls the file records, in order.
     pub replies: Vec<RecordedReply>,
+    /// Calls of subagents that stand between its own, where those are no conversations themselves.
+    pub side_calls: Vec<SideCall>,
     /// What the file says of compactions its own tool made, in order.
     pub compactions: Vec<RecordedCompaction>,
     /// Where the messages' originals are.
@@ -73,6 +75,20 @@ pub struct FixedParts {
 pub struct RecordedReply {
     /// Its message.
     pub entry: EntryId,
+    /// Who answered.
+    pub model: Option<Arc<str>>,
+    /// What the provider said it took; none where nothing usable is recorded.
+    pub usage: Option<ReportedUsage>,
+    /// When, in milliseconds since 1970; none where the file does not say.
+    pub time_ms: Option<u64>,
+    /// Whether it was made in the session that this one is a copy of, and paid for there.
+    pub is_copied: bool,
+}
+
+/// A call that a subagent made: it costs, and nothing of it is in the conversation.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SideCall {
     /// Who answered.
     pub model: Option<Arc<str>>,
     /// What the provider said it took; none where nothing usable is recorded.

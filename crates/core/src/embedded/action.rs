@@ -16,7 +16,7 @@ pub(super) struct ActionLine {
     /// The call, until its result has come.
     call: CallId,
     /// The tool.
-    tool: String,
+    pub tool: String,
     /// Its main arguments.
     pub argument: String,
     /// The commands in it, word for word, where it is a script of one line.
@@ -51,13 +51,13 @@ pub(super) fn of(id: EntryId, call: &Call, secrets: &Secrets) -> ActionLine {
     }
 }
 
-/// Notes how the call behind `result` ended; gives its tool.
-pub(super) fn finish<'a>(actions: &'a mut [ActionLine], result: &ToolResult) -> Option<&'a str> {
+/// Notes how the call behind `result` ended; gives the call.
+pub(super) fn finish<'a>(actions: &'a mut [ActionLine], result: &ToolResult) -> Option<&'a ActionLine> {
     let mut open = actions.iter_mut().rev().take(OPEN_CALLS_MAX);
     let action = open.find(|action| action.call == result.call)?;
     let ending = ending(result);
     (action.failed, action.exit) = (ending.is_failure, ending.exit);
-    Some(&action.tool)
+    Some(action)
 }
 
 /// Names of tools that have another agent work and report.

@@ -47,11 +47,13 @@ impl CarriedSection<'_> {
 
 /// Writes an earlier summary within `quota`.
 pub(super) fn write(page: &mut SummaryPage<'_>, text: &str, quota: &mut Tokens) {
-    let text = told(text);
-    if text.is_empty() || page.add(&spot(0), &demoted(text.lines()), quota) {
+    let text = CarriedText::of(text);
+    let whole = demoted(text.lines());
+    if whole.is_empty() || page.add(&spot(0), &whole, quota) {
         return;
     }
-    let mut sections: Vec<(usize, CarriedSection<'_>)> = sections(&text).into_iter().enumerate().collect();
+    let sections = sections(&text.summary).into_iter().enumerate();
+    let mut sections: Vec<(usize, CarriedSection<'_>)> = sections.collect();
     sections.sort_by_key(|(order, section)| (section.rank(), *order));
     // None of them crowds out the others.
     let each = quota.share(1, 3);
@@ -64,6 +66,7 @@ pub(super) fn write(page: &mut SummaryPage<'_>, text: &str, quota: &mut Tokens) 
         }
         *quota = quota.less(most.less(own));
     }
+    page.add_head(&spot(usize::MAX), &demoted(text.draft.lines()), quota);
 }
 
 /// Whoever wrote it named no entries.
@@ -74,16 +77,36 @@ fn spot(order: usize) -> Spot {
 /// What tools put around a summary, for the model that went on then.
 static FRAME: LazyLock<Regex> = LazyLock::new(|| {
     compile(
-        r"(?m)^\s*(?:This session is being continued from a previous conversation|If you need specific details from before compaction|(?:Please )?[Cc]ontinue (?:the conversation from where|with the last task)|Summary:\s*$).*$",
+        r"(?m)^\s*(?:This session is being continued from a previous conversation|If you need specific details from before compaction|(?:Please )?[Cc]ontinue (?:the conversation from where|with the last task)).*$",
     )
 });
 
-/// What a summary tells its reader: without our frame or another tool's, and without the draft that some models write
-/// before it.
-fn told(text: &str) -> String {
-    let text = fence::body(text);
-    let text = text.rsplit_once("</analysis>").map_or(text, |(_, rest)| rest);
-    FRAME.replace_all(text, "").trim().to_owned()
+/// What stands between a draft that a model wrote first and the summary, where no element tells them apart.
+static WRITTEN: LazyLock<Regex> = LazyLock::new(|| compile(r"(?m)^\s*Summary:\s*$"));
+
+/// A summary as its writer left it.
+struct CarriedText {
+    /// What the model noted for itself first; the summary says it again.
+    draft: String,
+    summary: String,
+}
+
+impl CarriedText {
+    /// Without our frame or another tool's.
+    fn of(text: &str) -> Self {
+        let text = fence::body(text);
+        let text = text.rsplit_once("</analysis>").map_or(text, |(_, rest)| rest);
+        let text = FRAME.replace_all(text, "").trim().to_owned();
+        let is_draft = |draft: &str| draft.is_empty() || draft.starts_with("Analysis");
+        let parts = WRITTEN.find(&text).filter(|parts| is_draft(&text[..parts.start()]));
+        let (draft, summary) =
+            parts.map_or(("", &*text), |parts| (&text[..parts.start()], &text[parts.end()..]));
+        Self { draft: draft.to_owned(), summary: summary.trim().to_owned() }
+    }
+
+    fn lines(&self) -> impl Iterator<Item = &str> {
+        self.draft.lines().chain(self.summary.lines())
+    }
 }
 
 fn sections(text: &str) -> Vec<CarriedSection<'_>> {

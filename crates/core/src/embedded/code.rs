@@ -5,13 +5,12 @@ use crate::pattern::compile;
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// How lines of code begin, and how they end.
+/// How lines of code begin.
 static BEGINS: LazyLock<Regex> = LazyLock::new(|| {
     compile(
         r"^(?:import |from \S+ import |export |const |let |var |func |fn |def |class |return\b|if \(|for \(|while \(|type \w+ |package |#include|use \w+::|pub |async |await |else\b|end$|try\b|catch\b|[{}]|</?\w+[ >]|//|/\*|\* |@\w+)",
     )
 });
-static ENDS: LazyLock<Regex> = LazyLock::new(|| compile(r"(?:[{};(\\]|=>|->|\)\s*,|\],?|\},?|/>)$"));
 
 /// What names something inside a sentence and is no code by itself: quoted names, addresses, paths.
 static NAMES: LazyLock<Regex> = LazyLock::new(|| compile(r"`[^`]*`|https?://\S+|[\w.~@+-]*/[\w.~@+/-]*"));
@@ -22,7 +21,7 @@ const SENTENCE_WORDS: usize = 8;
 /// Whether a line reads as code or data rather than as something said.
 pub(super) fn is_code(line: &str) -> bool {
     let line = line.trim();
-    let is_edged = ENDS.is_match(line);
+    let is_edged = ends_as_code(line);
     if line.is_empty() || (!is_edged && is_spaceless(line)) {
         return false;
     }
@@ -39,11 +38,30 @@ pub(super) fn is_code(line: &str) -> bool {
     }
 }
 
+/// Whether a line ends as one of code does.
+fn ends_as_code(line: &str) -> bool {
+    let listed = line.strip_suffix(',').unwrap_or(line);
+    line.ends_with(['{', '}', ';', '(', '\\', ']'])
+        || ["=>", "->", "/>"].iter().any(|end| line.ends_with(end))
+        || listed.ends_with([']', '}'])
+        || (listed.len() < line.len() && listed.trim_end().ends_with(')'))
+}
+
 /// A line with fewer signs is no code by these alone.
 const SIGNS_MIN: usize = 3;
 
+/// The signs that code is full of, by byte: every byte of a history is asked.
+const SIGNS: [bool; 256] = {
+    let (all, mut table, mut at) = (b"{}()[]<>=;:&$\"'\\/+%^_@", [false; 256], 0);
+    while at < all.len() {
+        table[all[at] as usize] = true;
+        at += 1;
+    }
+    table
+};
+
 fn signs(text: &str) -> usize {
-    text.bytes().filter(|byte| b"{}()[]<>=;:&$\"'\\/+%^_@".contains(byte)).count()
+    text.bytes().filter(|byte| SIGNS[*byte as usize]).count()
 }
 
 /// Whether a line says nothing by itself: code, or hardly a word.

@@ -38,19 +38,22 @@ const COMMON: [&str; 88] = [
     "with", "would", "you", "your",
 ];
 
+/// None of them is longer.
+const COMMON_BYTES_MAX: usize = 7;
+
 impl Concepts {
-    /// The pairs in what could be told.
-    pub(super) fn of<'t>(sentences: impl Iterator<Item = &'t str>) -> Self {
-        let mut concepts = Self::default();
-        for sentence in sentences {
-            each_pair(sentence, |pair| {
-                let next = concepts.passages.len() as u32;
-                if *concepts.numbers.entry(pair).or_insert(next) == next {
-                    concepts.passages.push(0);
-                }
-            });
-        }
-        concepts
+    /// Takes down the pairs in a sentence that could be told, and gives their numbers.
+    pub(super) fn number(&mut self, sentence: &str) -> Vec<u32> {
+        let mut all = Vec::new();
+        each_pair(sentence, |pair| {
+            let next = self.passages.len() as u32;
+            let number = *self.numbers.entry(pair).or_insert(next);
+            if number == next {
+                self.passages.push(0);
+            }
+            all.push(number);
+        });
+        all
     }
 
     /// Takes down that these pairs stand in one more passage.
@@ -113,8 +116,8 @@ fn plain_word(word: &str) -> Option<u64> {
     bytes[..length].copy_from_slice(&word.as_bytes()[..length]);
     bytes.make_ascii_lowercase();
     let lower = std::str::from_utf8(&bytes[..length]).unwrap_or_default();
-    let is_telling =
-        (length > 1 || word.as_bytes()[0].is_ascii_digit()) && COMMON.binary_search(&lower).is_err();
+    let is_common = length <= COMMON_BYTES_MAX && COMMON.binary_search(&lower).is_ok();
+    let is_telling = (length > 1 || word.as_bytes()[0].is_ascii_digit()) && !is_common;
     is_telling.then(|| lower.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| mix(hash, u64::from(byte))))
 }
 
@@ -124,10 +127,11 @@ fn mix(hash: u64, more: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{COMMON, Concepts, word_pairs};
+    use super::{COMMON, COMMON_BYTES_MAX, Concepts, word_pairs};
 
     fn weights(sentence: &str, log: &[&str]) -> Vec<bool> {
-        let mut concepts = Concepts::of(std::iter::once(sentence));
+        let mut concepts = Concepts::default();
+        concepts.number(sentence);
         log.iter().for_each(|text| concepts.count(&word_pairs(text)));
         concepts.weights().map(|weight| weight > 0.0).collect()
     }
@@ -142,5 +146,6 @@ mod tests {
     #[test]
     fn common_words_are_sorted_for_the_search() {
         assert!(COMMON.is_sorted());
+        assert_eq!(COMMON.iter().map(|word| word.len()).max(), Some(COMMON_BYTES_MAX));
     }
 }

@@ -2,10 +2,11 @@
 
 use super::code::is_prose;
 use super::concept::Concepts;
+use super::file_note::FileNote;
 use super::link::{AROUND, is_linking, is_ordinary, word_count};
 use super::page::{Section, Spot, SummaryPage};
 use super::piece_filter::PieceFilter;
-use super::reading::{FileNote, Quote, Reading};
+use super::reading::{Quote, Reading};
 use super::statement::Finding;
 use crate::facts::{Class, Mention};
 use crate::ledger::{FileRecord, Operation};
@@ -109,7 +110,7 @@ impl FileEntry<'_> {
 
 /// The files in the order they are told, each with what may be said of it.
 fn entries(reading: &Reading) -> Vec<FileEntry<'_>> {
-    let mut files: Vec<_> = reading.ledger.files.iter().collect();
+    let mut files: Vec<_> = reading.covered().files.iter().collect();
     // What was only tried out can wait.
     files.sort_by_cached_key(|file| (file.is_scratch(), Reverse((file.changed, file.entry))));
     let mut remarks = FileRemarks::of(reading, &files);
@@ -203,13 +204,10 @@ impl<'r> FileRemarks<'r> {
         let beside = self.beside.remove(&*file.path);
         let is_telling = beside.as_ref().is_some_and(|beside| word_count(&beside.text) > REPORT_TOLD_MAX);
         let mut all: Vec<FileRemark> = beside.into_iter().collect();
-        if file.changed.is_none() {
-            return all;
-        }
         // Of what is gone nobody needs to know what it was for.
         let is_gone = file.standing() == Operation::Deleted;
         let notes = self.notes.remove(&*file.path).filter(|_| !is_gone).unwrap_or_default();
-        if notes.is_empty() && !is_telling && !is_gone {
+        if notes.is_empty() && !is_telling && !is_gone && file.changed.is_some() {
             all.extend(self.take_statement(&file.path).map(FileRemark::of));
         }
         all.extend(notes.into_iter().map(|note| FileRemark::of(&note.quote)));
@@ -237,8 +235,9 @@ fn notes(reading: &Reading) -> HashMap<&str, Vec<&FileNote>> {
     let mut known: HashMap<&str, Option<&str>> = HashMap::new();
     let mut by_file: HashMap<&str, Vec<&FileNote>> = HashMap::new();
     let mut said = HashSet::new();
-    for note in reading.file_notes.iter().rev() {
-        let file = known.entry(&note.path).or_insert_with(|| Some(&*reading.ledger.file(&note.path)?.path));
+    for note in reading.file_notes.all.iter().rev() {
+        let file =
+            known.entry(&note.path).or_insert_with(|| Some(&*reading.covered().file(&note.path)?.path));
         if let Some(file) = file.filter(|_| said.insert(note.quote.text.as_str())) {
             by_file.entry(file).or_default().push(note);
         }

@@ -1,19 +1,28 @@
-//! Names told without their lines: code that says nothing by itself is not quoted for a name in it. The list says in which
-//! entry each name stands.
+//! Names told without their lines: code that says nothing by itself is not quoted for a name in it. The list says between
+//! which entries each name stands.
 
 use super::page::{Section, Spot, SummaryPage};
 use crate::{EntryId, Tokens};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
-/// Names by the entry they stand in, with room for them set aside on a page.
+/// Names with the entries they stand in, and room for them set aside on a page.
 #[derive(Default)]
 pub(super) struct NameList {
-    by_entry: BTreeMap<Option<EntryId>, Vec<(u32, String)>>,
+    names: Vec<ListedName>,
     listed: HashSet<u32>,
 }
 
-/// What `m0123 names: ` takes.
-const HEAD_TOKENS: Tokens = Tokens(7);
+struct ListedName {
+    id: Option<EntryId>,
+    fact: u32,
+    name: String,
+}
+
+/// So many names share a line: fewer would pay more for the entries than for the names, and of more nobody could say where
+/// they stand.
+const LINE_NAMES: usize = 16;
+/// What `m0123 to m0145 names: ` takes.
+const HEAD_TOKENS: Tokens = Tokens(13);
 /// What stands between two names.
 const JOINT_TOKENS: Tokens = Tokens(1);
 /// Behind all lines.
@@ -28,10 +37,11 @@ impl NameList {
         (fact, name): (u32, String),
         quota: &mut Tokens,
     ) {
-        let more = if self.by_entry.contains_key(&id) { JOINT_TOKENS } else { HEAD_TOKENS };
+        let opens_line = self.names.len().is_multiple_of(LINE_NAMES);
+        let more = if opens_line { HEAD_TOKENS } else { JOINT_TOKENS };
         if !self.listed.contains(&fact) && page.reserve(Section::Lines, &name, more, quota) {
             self.listed.insert(fact);
-            self.by_entry.entry(id).or_default().push((fact, name));
+            self.names.push(ListedName { id, fact, name });
         }
     }
 
@@ -40,24 +50,28 @@ impl NameList {
         if !told.iter().any(|fact| self.listed.contains(fact)) {
             return;
         }
-        for names in self.by_entry.values_mut() {
-            names.retain(|(fact, name)| {
-                let is_told = told.contains(fact);
-                if is_told {
-                    page.release(Section::Lines, name, JOINT_TOKENS, quota);
-                }
-                !is_told
-            });
-        }
+        self.names.retain(|listed| {
+            let is_told = told.contains(&listed.fact);
+            if is_told {
+                page.release(Section::Lines, &listed.name, JOINT_TOKENS, quota);
+            }
+            !is_told
+        });
     }
 
-    /// Puts the list on the page.
-    pub(super) fn write(self, page: &mut SummaryPage<'_>) {
-        let filled = self.by_entry.into_iter().filter(|(_, names)| !names.is_empty());
-        for (order, (id, names)) in filled.enumerate() {
-            let names: Vec<String> = names.into_iter().map(|(_, name)| name).collect();
-            let pointer = id.map(|id| format!("{id} ")).unwrap_or_default();
-            let spot = Spot::new(Section::Lines, ORDER + order as u64, id);
+    /// Puts the list on the page, by where the names stand.
+    pub(super) fn write(mut self, page: &mut SummaryPage<'_>) {
+        self.names.sort_by_key(|listed| listed.id);
+        for (order, line) in self.names.chunks(LINE_NAMES).enumerate() {
+            let mut entries: Vec<EntryId> = line.iter().filter_map(|listed| listed.id).collect();
+            entries.dedup();
+            let pointer = match (entries.first(), entries.last()) {
+                (Some(first), Some(last)) if first != last => format!("{first} to {last} "),
+                (Some(only), _) => format!("{only} "),
+                (None, _) => String::new(),
+            };
+            let names: Vec<&str> = line.iter().map(|listed| listed.name.as_str()).collect();
+            let spot = Spot::new(Section::Lines, ORDER + order as u64, entries);
             page.put(spot, &format!("{pointer}names: {}", names.join(", ")));
         }
     }

@@ -15,6 +15,8 @@ pub(super) struct OwnSummary<'t> {
     pub dialogue: Vec<Quote>,
     /// Statements of the model's.
     pub statements: Vec<Quote>,
+    /// What was committed.
+    pub commits: Vec<Quote>,
     /// Everything else that stands for such messages.
     pub rest: String,
 }
@@ -40,6 +42,10 @@ impl<'t> OwnSummary<'t> {
                 (Some(Section::Statements), Some(id)) => {
                     own.statements.push(Quote { id, text: told.trim_start_matches(": ").to_owned() });
                 }
+                (Some(Section::Done), Some(id)) => {
+                    own.commits
+                        .extend(told.strip_prefix(COMMITTED).map(|text| Quote { id, text: text.to_owned() }));
+                }
                 (Some(Section::Actions | Section::Lines), Some(_)) => own.rest.extend([line, "\n"]),
                 // The ledger knows what was done to a file, and not what was said of it.
                 (Some(Section::Files), _) => {
@@ -58,6 +64,39 @@ impl<'t> OwnSummary<'t> {
         }
     }
 }
+
+/// The lines of a dialogue in one text, in which the line that holds a sentence is found by one search: a summary holds many
+/// rules, and each would be looked for in every line.
+pub(super) struct ToldLines {
+    text: String,
+    /// Where each line begins, with its entry.
+    starts: Vec<(usize, EntryId)>,
+}
+
+/// Between two lines; no sentence holds it.
+const LINE_BREAK: char = '\0';
+
+impl ToldLines {
+    pub(super) fn of(dialogue: &[Quote]) -> Self {
+        let (mut text, mut starts) = (String::new(), Vec::new());
+        for line in dialogue {
+            starts.push((text.len(), line.id));
+            text.push_str(&line.text);
+            text.push(LINE_BREAK);
+        }
+        Self { text, starts }
+    }
+
+    /// The entry of the first line that holds a sentence.
+    pub(super) fn find(&self, sentence: &str) -> Option<EntryId> {
+        let at = self.text.find(sentence)?;
+        let behind = self.starts.partition_point(|(start, _)| *start <= at);
+        Some(self.starts.get(behind.checked_sub(1)?)?.1)
+    }
+}
+
+/// What stands between a commit's entry and its head.
+pub(super) const COMMITTED: &str = " committed: ";
 
 /// An entry of the list of files, from its path on, where something is said of it.
 fn remark(line: &str) -> Option<&str> {

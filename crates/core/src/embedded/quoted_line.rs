@@ -4,6 +4,7 @@
 use super::code::is_mute;
 use super::link::is_linking;
 use super::weight::TUNING;
+use crate::facts::text_hash;
 
 /// A line without words of its own is shown with the one before it, up to this many bytes.
 const JOINED_BYTES_MAX: usize = 220;
@@ -17,6 +18,8 @@ pub(crate) struct LineTraits {
     pub is_mute: bool,
     /// About how many tokens it takes.
     pub cost: f64,
+    /// Of its text, by which the same line is found again.
+    pub hash: u64,
     /// With the line before it, where that makes it speak.
     pub joined: Option<JoinedLine>,
 }
@@ -38,7 +41,7 @@ impl LineTraits {
         let line = text[start as usize..end as usize].trim();
         let is_linking = is_linking(line);
         let joined = if is_linking { None } else { JoinedLine::of(text, start, end) };
-        Self { is_linking, is_mute: is_mute(line), cost: cost(line), joined }
+        Self { is_linking, is_mute: is_mute(line), cost: cost(line), hash: text_hash(line), joined }
     }
 }
 

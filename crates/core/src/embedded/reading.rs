@@ -5,11 +5,13 @@ use super::action::{self, ActionLine};
 use super::answer::asks_person;
 use super::concept::{Concepts, WordPairs};
 use super::dialogue::{Dialogue, spoken};
+use super::file_note::{FileNote, FileNotes};
 use super::line_piece::piece_around;
-use super::own::OwnSummary;
+use super::own::{OwnSummary, ToldLines};
 use super::quoted_line::LineTraits;
 use super::statement::{Finding, meaning_of, sentences_in};
 use super::table::{FactPlace, FactTable};
+use super::written::NotePlace;
 use crate::digest::MessageDigest;
 use crate::facts::{Class, Passage, PassageFacts, RuleReach, Secrets, Sighting, Voice, rules};
 use crate::ledger::Ledger;
@@ -82,6 +84,8 @@ pub(crate) fn rules_in(sent: &str) -> Vec<StatedRule> {
 pub(super) struct Reading {
     /// Of the whole history, what stays in view included.
     pub ledger: Ledger,
+    /// The ledger as it stood where what leaves view ends; none where nothing stands behind that.
+    covered: Option<Ledger>,
     /// Passages that leave view, oldest first.
     pub docs: Vec<Doc>,
     /// Their lines that hold facts.
@@ -96,8 +100,12 @@ pub(super) struct Reading {
     pub dialogue: Dialogue,
     /// What the model said on the way that says something.
     pub statements: Vec<Finding>,
-    /// What it wrote into files, and to what end, oldest first.
-    pub file_notes: Vec<FileNote>,
+    /// The numbers of the pairs of words in each of these.
+    pub statement_pairs: Vec<Vec<u32>>,
+    /// What was said of files.
+    pub file_notes: FileNotes,
+    /// The heads of commits, oldest first.
+    pub commits: Vec<Quote>,
     /// What all of this is about.
     pub concepts: Concepts,
     /// The newest summary in view that a model or another tool wrote, to be carried on.
@@ -108,26 +116,15 @@ pub(super) struct Reading {
     pub secrets: Secrets,
     /// Bytes read so far: the clock by which things are old.
     clock: u64,
-    /// What the model said it was about to do, until it does something.
-    announced: Option<Quote>,
-}
-
-/// Something that the model said of a file by changing it.
-pub(super) struct FileNote {
-    /// The file, as the call spells it.
-    pub path: String,
-    /// What it said, and where.
-    pub quote: Quote,
-    /// How much it says, by its marks.
-    pub meaning: f64,
+    /// Whether a call has failed that the model has not spoken of.
+    has_failed: bool,
 }
 
 /// Of a longer passage only the first part is read: one giant result must not eat the time of all
 /// others.
 const DOC_BYTES_MAX: usize = 2 << 20;
-/// What the model set out to do says more of a change than a comment in it.
-const PURPOSE_MEANING: f64 = 0.6;
-
+/// What the model says right behind a failure is its cause more often than not.
+const FAILURE_FACTOR: f64 = 1.5;
 impl Reading {
     /// Reads the material.
     pub(super) fn of(material: &Material<'_>) -> Self {
@@ -152,17 +149,25 @@ impl Reading {
         reading
     }
 
+    /// The ledger that may be told. A compaction is shared by branches that go on differently behind it: what was done
+    /// there may silence what a summary would say, and adds nothing to it.
+    pub(super) fn covered(&self) -> &Ledger {
+        self.covered.as_ref().unwrap_or(&self.ledger)
+    }
+
     fn take_prose(&mut self, text: &str) {
         let passage = Passage { voice: Voice::Said, author: Author::Harness, tool: None, text: text.into() };
         self.take(None, &PassageFacts::of(&passage));
     }
 
     fn take_own(&mut self, own: OwnSummary<'_>) {
-        let OwnSummary { rules: own_rules, dialogue, statements, rest } = own;
+        let OwnSummary { rules: own_rules, dialogue, statements, commits, rest } = own;
+        commits.iter().for_each(|commit| self.take_prose(&commit.text));
+        self.commits.extend(commits);
+        let told = ToldLines::of(&dialogue);
         for text in own_rules {
             let reach = rules(text).first().map_or(RuleReach::Task, |rule| rule.reach);
-            let source = dialogue.iter().find(|line| line.text.contains(text)).map(|line| line.id);
-            self.obey(source, text, reach);
+            self.obey(told.find(text), text, reach);
         }
         for quote in statements {
             self.take_prose(&quote.text);
@@ -179,7 +184,11 @@ impl Reading {
         let mut all: BTreeMap<EntryId, (Option<&MessageDigest>, Option<&Original>)> = BTreeMap::new();
         leaving.iter().for_each(|(id, digest)| all.entry(*id).or_default().0 = Some(digest));
         material.visible.iter().for_each(|shown| all.entry(shown.0).or_default().1 = Some(shown));
+        let end = leaving.last().map(|(id, _)| *id);
         for (id, (original, shown)) in all {
+            if self.covered.is_none() && Some(id) > end {
+                self.covered = Some(self.ledger.clone());
+            }
             let message = original.map(MessageDigest::message).or(shown.map(|(_, message)| &**message));
             message.into_iter().for_each(|message| self.ledger.update(id, message));
             match (original, shown) {
@@ -214,9 +223,12 @@ impl Reading {
         }
         self.actions.extend(message.calls().map(|call| action::of(id, call, &self.secrets)));
         self.note(id, digest);
+        self.file_notes.open(id, digest, &self.secrets);
         for result in message.results() {
+            let action = action::finish(&mut self.actions, result);
+            self.has_failed |= action.is_some_and(|action| action.failed);
             // What a sub-agent reports is said to the model, and by one.
-            if action::finish(&mut self.actions, result).is_some_and(action::delegates) {
+            if action.is_some_and(|action| action::delegates(&action.tool)) {
                 let told = self.secrets.screen(&spoken(&result.text())).into_owned();
                 self.state(id, &told);
             }
@@ -228,27 +240,22 @@ impl Reading {
         self.quote(id, digest);
     }
 
-    /// Takes down what the model wrote with its calls, and what it said it made them for.
+    /// Takes down what the model wrote with its calls, and what is said of files.
     fn note(&mut self, id: EntryId, digest: &MessageDigest) {
-        if let Some(aim) = digest.purpose() {
-            let text = self.secrets.screen(aim).into_owned();
-            self.announced = Some(Quote { id, text });
-        }
-        // Its first call is what was announced.
-        if digest.message().calls().next().is_some()
-            && let Some(quote) = self.announced.take()
-            && let Some(path) = digest.file_written()
-        {
-            let meaning = PURPOSE_MEANING + meaning_of(&quote.text);
-            self.file_notes.push(FileNote { path: path.to_owned(), quote, meaning });
-        }
+        self.file_notes.announce(id, digest, &self.secrets);
         for note in digest.notes() {
             let quote = Quote { id, text: self.secrets.screen(&note.text).into_owned() };
-            match &note.path {
-                Some(path) => {
-                    self.file_notes.push(FileNote { path: path.to_string(), quote, meaning: note.meaning })
+            match &note.place {
+                NotePlace::File(path) => {
+                    let (path, meaning) = (path.to_string(), note.meaning);
+                    self.file_notes.all.push(FileNote { path, quote, meaning });
                 }
-                None => self.statements.push(Finding { quote, meaning: note.meaning, clock: self.clock }),
+                NotePlace::Commit | NotePlace::Telling => {
+                    if note.place == NotePlace::Commit {
+                        self.commits.push(Quote { id, text: quote.text.clone() });
+                    }
+                    self.statements.push(Finding { quote, meaning: note.meaning, clock: self.clock });
+                }
             }
         }
     }
@@ -271,7 +278,11 @@ impl Reading {
                 let clean = screened.map(|said| sentences_in(&said));
                 let sentences = clean.as_deref().unwrap_or_else(|| digest.sentences());
                 let clock = self.clock;
-                self.statements.extend(sentences.iter().map(|said| Finding::new(id, said, clock)));
+                let has_failed = self.has_failed && !said.trim().is_empty();
+                self.has_failed &= !has_failed;
+                let more = if has_failed { FAILURE_FACTOR } else { 1.0 };
+                let found = sentences.iter().map(|said| Finding::new(id, said, clock));
+                self.statements.extend(found.map(|found| Finding { meaning: found.meaning * more, ..found }));
             }
             (Role::System | Role::User | Role::Tool, _) => {}
         }
@@ -377,8 +388,8 @@ impl Reading {
     fn settle(&mut self) {
         self.table.settle(self.clock);
         let stated = self.statements.iter().map(|statement| statement.quote.text.as_str());
-        let noted = self.file_notes.iter().map(|note| note.quote.text.as_str());
-        self.concepts = Concepts::of(stated.chain(noted));
+        self.statement_pairs = stated.map(|text| self.concepts.number(text)).collect();
+        self.file_notes.all.iter().for_each(|note| drop(self.concepts.number(&note.quote.text)));
         let spoken = self.docs.iter().filter_map(|doc| doc.spoken_pairs.as_ref());
         spoken.for_each(|pairs| self.concepts.count(pairs));
     }

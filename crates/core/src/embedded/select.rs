@@ -12,7 +12,7 @@ use super::page::{Section, Spot, SummaryPage};
 use super::quoted_line::{JoinedLine, LineTraits, cost};
 use super::reading::{Doc, Reading};
 use super::weight::{TUNING, chance};
-use crate::facts::{Class, Mention, scan_line, scan_pairs};
+use crate::facts::{Class, FactIndex, Mention, scan_line, scan_pairs};
 use crate::{EntryId, Tokens};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -24,12 +24,14 @@ pub(super) fn fill(page: &mut SummaryPage<'_>, reading: &Reading, focus: Option<
     let mut weights = weights(reading);
     discount(page.lines().map(|(_, line)| line).chain(prose.lines()), reading, &mut weights);
     let statements = statement_pieces(reading, &LinesByWord::of(page.lines().map(|(_, line)| line)));
-    let share = page.room().0 as f64 * STATEMENTS_SHARE;
+    let room = page.room().0 as f64;
+    let share = (room * STATEMENTS_SHARE).max((room * STATEMENTS_SHARE_MAX).min(STATEMENTS_TOKENS));
     let chosen = choose(&statements, &mut weights, share);
     write(page, reading, chosen.into_iter().map(|at| &statements[at].of));
     let listed: HashSet<String> =
         page.lines().filter_map(|(section, line)| listed_path(section, line)).collect();
-    let pieces = pieces(reading, focus, &listed);
+    let mut pieces = pieces(reading, focus, &listed);
+    pieces.extend(name_pieces(reading, &weights));
     // Costs are guesses; the page measures, and stops when it is full.
     let room = page.room().0 as f64 * GUESS_SLACK;
     let chosen = choose(&pieces, &mut weights, room);
@@ -37,7 +39,11 @@ pub(super) fn fill(page: &mut SummaryPage<'_>, reading: &Reading, focus: Option<
 }
 
 /// The part of what is left that the model's own statements may take before lines are looked at.
-const STATEMENTS_SHARE: f64 = 0.25;
+const STATEMENTS_SHARE: f64 = 0.2;
+/// They may take as many tokens where that part is less: who has room for little needs its meaning first.
+const STATEMENTS_TOKENS: f64 = 600.0;
+/// The part of what is left that they never take more than.
+const STATEMENTS_SHARE_MAX: f64 = 0.75;
 
 fn statement_pieces(reading: &Reading, told: &LinesByWord<'_>) -> Vec<Candidate<Addition>> {
     let mut seen = HashSet::new();
@@ -49,7 +55,7 @@ fn statement_pieces(reading: &Reading, told: &LinesByWord<'_>) -> Vec<Candidate<
         }
         let mut facts = Vec::new();
         facts_in(text, reading, |fact| facts.extend([named(fact), linked(fact)]));
-        reading.concepts.each(text, |pair| facts.push(concept(reading, pair)));
+        facts.extend(reading.statement_pairs[at].iter().map(|&pair| concept(reading, pair)));
         facts.sort_unstable();
         facts.dedup();
         let age = ((reading.table.end - statement.clock) as f64 / 40_000.0).ln_1p();
@@ -123,8 +129,8 @@ enum Addition {
         /// Where the one before it begins.
         start: u32,
     },
-    /// The names in a line that says nothing by itself.
-    Names(usize),
+    /// The name of a fact alone.
+    Name(u32),
     /// A tool call.
     Action(usize),
     /// A sentence of the model's.
@@ -140,20 +146,19 @@ fn listed_path(section: Section, line: &str) -> Option<String> {
 /// `listed` are the files that the page lists: what was done to them is told there.
 fn pieces(reading: &Reading, focus: Option<&str>, listed: &HashSet<String>) -> Vec<Candidate<Addition>> {
     let mut all = Vec::with_capacity(reading.lines.len() + reading.actions.len());
-    let mut seen: HashMap<&str, usize> = HashMap::new();
+    // Lines with their places in `all`, by hashes that were made once: a compaction goes through every line of a history.
+    let (mut seen, mut by_hash): (Vec<(&str, usize)>, _) = (Vec::new(), FactIndex::default());
     for (at, line) in reading.lines.iter().enumerate() {
         let text = line_text(&reading.docs[line.doc as usize], line.start, line.end);
         // The same line again: the newer one stands for both.
-        if let Some(&older) = seen.get(text) {
+        let known = by_hash.find_or_add(line.traits.hash, seen.len(), |place| seen[place].0 == text);
+        if let Some(&(_, older)) = seen.get(known) {
             let older: &mut Candidate<Addition> = &mut all[older];
             older.of = Addition::Line(at);
             continue;
         }
-        seen.insert(text, all.len());
+        seen.push((text, all.len()));
         all.push(line_piece(reading, at, focus));
-        if line.traits.is_mute {
-            all.extend(names_piece(reading, at));
-        }
         all.extend(line.traits.joined.map(|joined| joined_piece(reading, at, joined)));
     }
     let count = reading.actions.len() as f64;
@@ -190,22 +195,29 @@ fn line_facts(reading: &Reading, at: usize, is_linking: bool) -> Vec<u32> {
     all
 }
 
-/// The names in a line without the line; a command is no name.
-fn names_piece(reading: &Reading, at: usize) -> Option<Candidate<Addition>> {
-    let named_facts = names_in(reading, at);
-    let cost: f64 = named_facts.iter().map(|&fact| cost(&reading.table.name(fact)) + 1.0).sum();
-    let facts: Vec<u32> = named_facts.into_iter().map(named).collect();
-    let of = Addition::Names(at);
-    (!facts.is_empty()).then_some(Candidate { of, bonus: 0.0, share: TUNING.mute, cost, facts })
+/// Each fact that is not told yet by its name alone, which tells half of it.
+fn name_pieces(reading: &Reading, weights: &[f64]) -> impl Iterator<Item = Candidate<Addition>> {
+    let facts =
+        reading.table.facts.iter().zip(0_u32..).filter(|(_, fact)| weights[named(*fact) as usize] > 0.0);
+    // A command and an error are lines, not names.
+    let names = facts.filter(|(known, _)| !matches!(known.class, Class::Command | Class::Error));
+    names.map(|(_, fact)| Candidate {
+        of: Addition::Name(fact),
+        bonus: 0.0,
+        share: TUNING.name,
+        cost: cost(&reading.table.name(fact)) + 1.0,
+        facts: vec![named(fact)],
+    })
 }
 
-fn names_in(reading: &Reading, at: usize) -> Vec<u32> {
-    let line = &reading.lines[at];
-    let facts = &reading.line_facts[line.first as usize..(line.first + line.count) as usize];
-    // A command and an error are lines, not names.
-    let is_name =
-        |fact: &u32| !matches!(reading.table.facts[*fact as usize].class, Class::Command | Class::Error);
-    facts.iter().copied().filter(is_name).collect()
+/// The newest entry that each fact stands in.
+fn entries_of_facts(reading: &Reading) -> HashMap<u32, Option<EntryId>> {
+    let mut entries = HashMap::new();
+    for line in &reading.lines {
+        let facts = &reading.line_facts[line.first as usize..(line.first + line.count) as usize];
+        entries.extend(facts.iter().map(|&fact| (fact, reading.docs[line.doc as usize].id)));
+    }
+    entries
 }
 
 fn joined_piece(reading: &Reading, at: usize, joined: JoinedLine) -> Candidate<Addition> {
@@ -248,15 +260,14 @@ type AddedLines = BTreeMap<(Option<EntryId>, u32, u32), String>;
 
 fn write<'p>(page: &mut SummaryPage<'_>, reading: &Reading, pieces: impl Iterator<Item = &'p Addition>) {
     let (mut taken, mut named, mut written) = (AddedLines::new(), HashSet::new(), HashSet::new());
-    let mut names = NameList::default();
+    let (mut names, mut entries) = (NameList::default(), None);
     let mut quota = page.room();
     for piece in pieces {
         let (line, start) = match *piece {
-            Addition::Names(at) => {
-                let id = reading.docs[reading.lines[at].doc as usize].id;
-                for fact in names_in(reading, at) {
-                    names.add(page, id, (fact, reading.table.name(fact)), &mut quota);
-                }
+            Addition::Name(fact) => {
+                let entries = entries.get_or_insert_with(|| entries_of_facts(reading));
+                let id = entries.get(&fact).copied().flatten();
+                names.add(page, id, (fact, reading.table.name(fact)), &mut quota);
                 continue;
             }
             Addition::Action(at) => {
@@ -311,7 +322,7 @@ fn write_lines(page: &mut SummaryPage<'_>, taken: AddedLines) {
 }
 
 /// A line without indentation and without the number that reading tools put before it.
-fn strip_line_number(line: &str) -> &str {
+pub(super) fn strip_line_number(line: &str) -> &str {
     let line = line.trim();
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     match line[digits..].strip_prefix(['→', '\t', '|']).or_else(|| line[digits..].strip_prefix(": ")) {

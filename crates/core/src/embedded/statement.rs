@@ -39,7 +39,7 @@ fn words(spaced: &str, spaceless: &str) -> Regex {
     compile(&format!(r"(?i)\b(?:{spaced})\b|{spaceless}"))
 }
 
-static CUES: [Cue; 6] = [
+static CUES: [Cue; 7] = [
     // Causes.
     Cue {
         words: LazyLock::new(|| {
@@ -94,8 +94,17 @@ static CUES: [Cue; 6] = [
     Cue {
         words: LazyLock::new(|| {
             words(
-                r"careful|warning|note|important|caveat|gotcha|beware|must|never|only|risk|limitation|however|but|except|unless|can(?:no|['’])t|doesn['’]t|fails?|failed|missing|broken|wrong|wichtig|attention|ojo",
-                "注意|但是|不过|必须|不能|ただし|しかし|必要|できない|주의|하지만|필요|실패",
+                r"careful|warning|note that|important|caveat|gotcha|beware|pitfalls?|watch out|risks?|limitations?|known issue|side effects?|breaking|vorsicht|attention|cuidado",
+                "注意|警告|小心|危険|風険|风险|주의|경고",
+            )
+        }),
+        weight: 0.8,
+    },
+    Cue {
+        words: LazyLock::new(|| {
+            words(
+                r"must|never|only|however|but|except|unless|can(?:no|['’])t|doesn['’]t|fails?|failed|missing|broken|wrong|wichtig|ojo",
+                "但是|不过|必须|不能|ただし|しかし|必要|できない|하지만|필요|실패",
             )
         }),
         weight: 0.5,
@@ -108,6 +117,16 @@ static ANNOUNCES: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)^(?:(?:ok(?:ay)?|good|great|perfect|now|alright|right|so|and|first|next|then|hmm|wait)\b[,.!:— -]*)*(?:let['’]?s?\b|let me|i['’]ll|i will|i['’]m going to|i need to|i should|i want to|i can see|looking|checking|running|reading|trying|let us|here(?:['’]s| is| are))|^(?:让我|我来|我将|我会|接下来|现在|まず|では|それでは|確認し|이제|먼저)|(?:します|しますね|しましょう|していきます|하겠습니다|할게요)[。.!！]?$",
     )
 });
+
+/// How sentences sound by which the model thinks aloud: what they say is taken back or borne out in a later one.
+static HEDGES: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?i)^(?:wait|actually|hmm+|hold on|but wait|maybe|perhaps|unless)\b|\b(?:might|maybe|perhaps|possibly|let me|i wonder|not sure)\b|かもしれ|もしかし|可能是|也许|아마",
+    )
+});
+
+/// What is left of what such a sentence says.
+const HEDGED_SHARE: f64 = 0.4;
 
 /// A shorter sentence says too little, a longer one is a paste.
 const CHARS: std::ops::RangeInclusive<usize> = 24..=420;
@@ -206,6 +225,7 @@ pub(super) fn meaning(sentence: &str) -> f64 {
     }
     let marks = CUES.iter().filter(|mark| mark.words.is_match(sentence));
     let marks: f64 = marks.map(|mark| mark.weight).sum();
+    let marks = if HEDGES.is_match(sentence) { marks * HEDGED_SHARE } else { marks };
     // A question asks; what it is about is in the answer.
     if sentence.ends_with(['?', '？']) { marks * 0.5 } else { marks + 0.2 }
 }

@@ -46,7 +46,7 @@ pub(super) struct FactUse {
 pub(super) struct FactTable {
     /// By number.
     pub facts: Vec<FactUse>,
-    names: Vec<FactName>,
+    names: FactNames,
     numbers: FactIndex,
     /// The number of the newest value of each key, for the classes where the newest wins.
     newest: Vec<u32>,
@@ -56,21 +56,45 @@ pub(super) struct FactTable {
     pub end: u64,
 }
 
-/// What tells one fact of a class from another: its value, and its key where values alone say nothing.
+/// What tells one fact of a class from another: its value, and its key where values alone say nothing. Spans of one text: a
+/// history names tens of thousands of facts, and a text for each would cost more than finding it.
+#[derive(Clone, Copy)]
 struct FactName {
-    /// Empty where it says nothing more than the value.
-    key: Box<str>,
-    value: Box<str>,
+    key_start: usize,
+    value_start: usize,
+    end: usize,
 }
 
-impl FactName {
-    fn of(mention: Mention<'_>) -> Self {
-        let key = if mention.class.latest_wins() { mention.key } else { "" };
-        Self { key: key.into(), value: mention.value.into() }
+/// The names of facts, by number.
+#[derive(Default)]
+struct FactNames {
+    text: String,
+    spans: Vec<FactName>,
+}
+
+impl FactNames {
+    fn push(&mut self, mention: Mention<'_>) {
+        let key_start = self.text.len();
+        self.text.push_str(if mention.class.latest_wins() { mention.key } else { "" });
+        let value_start = self.text.len();
+        self.text.push_str(mention.value);
+        self.spans.push(FactName { key_start, value_start, end: self.text.len() });
     }
 
-    fn is_of(&self, mention: Mention<'_>) -> bool {
-        *self.value == *mention.value && (!mention.class.latest_wins() || *self.key == *mention.key)
+    /// Empty where it says nothing more than the value.
+    fn key(&self, number: usize) -> &str {
+        let FactName { key_start, value_start, .. } = self.spans[number];
+        &self.text[key_start..value_start]
+    }
+
+    fn value(&self, number: usize) -> &str {
+        let FactName { value_start, end, .. } = self.spans[number];
+        &self.text[value_start..end]
+    }
+
+    fn is_of(&self, number: usize, mention: Mention<'_>) -> bool {
+        let is_same_key = || !mention.class.latest_wins() || self.key(number) == mention.key;
+        self.value(number) == mention.value && is_same_key()
     }
 }
 
@@ -99,7 +123,7 @@ impl FactTable {
         let Self { facts, names, newest, keys, .. } = self;
         let is_key = |place: usize| {
             let known = newest[place] as usize;
-            facts[known].class == mention.class && is_same_key(&names[known].key, mention.key)
+            facts[known].class == mention.class && is_same_key(names.key(known), mention.key)
         };
         let place = keys.find_or_add(hash.subject, newest.len(), is_key);
         match newest.get_mut(place) {
@@ -112,17 +136,17 @@ impl FactTable {
     /// The number of a fact that was seen before.
     pub(super) fn find(&self, mention: Mention<'_>) -> Option<u32> {
         let Self { facts, names, .. } = self;
-        let is_it = |number: usize| facts[number].class == mention.class && names[number].is_of(mention);
+        let is_it = |number: usize| facts[number].class == mention.class && names.is_of(number, mention);
         self.numbers.find(FactHash::statement_of(mention), is_it).map(|number| number as u32)
     }
 
     fn number(&mut self, mention: Mention<'_>, hash: FactHash) -> u32 {
         let next = self.facts.len();
         let Self { facts, names, numbers, .. } = self;
-        let is_it = |number: usize| facts[number].class == mention.class && names[number].is_of(mention);
+        let is_it = |number: usize| facts[number].class == mention.class && names.is_of(number, mention);
         let number = numbers.find_or_add(hash.statement, next, is_it);
         if number == next {
-            self.names.push(FactName::of(mention));
+            self.names.push(mention);
             self.facts.push(FactUse {
                 class: mention.class,
                 mentions: 0,
@@ -140,8 +164,8 @@ impl FactTable {
 
     /// What a fact is called: its value, with what that is a value of where it says nothing alone.
     pub(super) fn name(&self, fact: u32) -> String {
-        let FactName { key, value } = &self.names[fact as usize];
-        if key.is_empty() { value.to_string() } else { format!("{key} {value}") }
+        let (key, value) = (self.names.key(fact as usize), self.names.value(fact as usize));
+        if key.is_empty() { value.to_owned() } else { format!("{key} {value}") }
     }
 
     /// Stops the clock.

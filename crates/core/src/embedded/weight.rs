@@ -33,8 +33,10 @@ pub(super) struct Tuning {
     pub concept: f64,
     /// The part of its worth that the oldest sentence has; the newest has all of it and this much more.
     pub oldest: f64,
-    /// The part of a fact's worth that is had in a line which says nothing by itself, and in a bare name.
+    /// The part of a fact's worth that is had in a line which says nothing by itself.
     pub mute: f64,
+    /// The part of what naming a fact is worth that is had by its bare name.
+    pub name: f64,
     /// What naming the entry of a run of lines takes, in tokens.
     pub pointer: f64,
 }
@@ -51,9 +53,10 @@ pub(super) const TUNING: Tuning = Tuning {
     link: 0.55,
     action: 0.05,
     meaning: 0.4,
-    concept: 0.03,
+    concept: 0.015,
     oldest: 0.5,
-    mute: 0.5,
+    mute: 0.9,
+    name: 0.75,
     pointer: 2.0,
 };
 

@@ -4,12 +4,14 @@
 use super::answer::{brief, choice};
 use super::carried;
 use super::dialogue::{Turn, is_request};
+use super::excerpt::excerpt;
 use super::files::{self, FileQuotas};
+use super::own::COMMITTED;
 use super::page::{Section, Spot, SummaryPage};
 use super::reading::{Quote, Reading};
 use super::statement::meaning;
 use crate::facts::sentences;
-use crate::ledger::{Todo, TodoState};
+use crate::ledger::{RequestItem, Todo, TodoState};
 use crate::{EntryId, Tokens};
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -24,7 +26,7 @@ impl Shares {
     const RULES: u64 = 15;
     /// What rules leave of their share is added to it; beyond it the newest are kept, and a note says so.
     const TODOS: u64 = 5;
-    const DONE: u64 = 4;
+    const DONE: u64 = 6;
     const GOAL: u64 = 5;
     const QUESTION: u64 = 3;
     const NEWEST_CLOSINGS: u64 = 22;
@@ -84,8 +86,11 @@ pub(super) fn second_helping(page: &mut SummaryPage<'_>, reading: &Reading) {
 
 fn write_todos(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens, notes: &mut Vec<String>) {
     let mut left_out = 0;
+    // What was done since, or replaced, in messages that stay in view is open no longer.
+    let still_open: HashSet<&str> = reading.ledger.open_todos().map(|todo| &*todo.text).collect();
+    let is_open = |todo: &Todo| todo.state.is_open() && still_open.contains(&*todo.text);
     let mut todos: Vec<_> =
-        reading.ledger.todos.iter().enumerate().filter(|(_, todo)| todo.state.is_open()).collect();
+        reading.covered().todos.iter().enumerate().filter(|(_, todo)| is_open(todo)).collect();
     // Of those written down together, the one being done comes first, then the order they are listed in.
     todos.sort_by_key(|(_, todo)| (Reverse(todo.entry), todo.state != TodoState::InProgress));
     for (order, todo) in todos {
@@ -106,15 +111,16 @@ fn write_todos(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens
 /// reported on, what it has not said to be done.
 fn write_done(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
     let done = |(_, todo): &(usize, &Todo)| todo.state == TodoState::Done;
-    for (order, todo) in reading.ledger.todos.iter().enumerate().filter(done).rev() {
-        let spot = Spot::new(Section::Done, order as u64, [todo.entry]);
+    for (order, todo) in reading.covered().todos.iter().enumerate().filter(done).rev() {
+        let spot = Spot::new(Section::Done, TODOS | order as u64, [todo.entry]);
         page.add(&spot, &format!("- [x] {}", one_line(&todo.text)), quota);
     }
-    let requests = &reading.ledger.requests;
+    write_commits(page, reading, quota);
+    let requests = &reading.covered().requests;
     let reported: HashSet<EntryId> =
         requests.iter().filter(|item| item.done.is_some()).map(|item| item.entry).collect();
-    for (order, item) in requests.iter().enumerate().rev().filter(|(_, item)| reported.contains(&item.entry))
-    {
+    let told = |item: &RequestItem| reported.contains(&item.entry) && !is_done_since(reading, item);
+    for (order, item) in requests.iter().enumerate().rev().filter(|(_, item)| told(item)) {
         let (order, text) = (LISTED | order as u64, one_line(&item.text));
         let (section, text) = match item.done {
             Some(said) => (Section::Done, format!("- [x] {text} ({said})")),
@@ -124,8 +130,29 @@ fn write_done(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens)
     }
 }
 
-/// What a person listed stands behind the todo list.
+/// Whether messages that stay in view say that something listed is done.
+fn is_done_since(reading: &Reading, item: &RequestItem) -> bool {
+    let is_it = |known: &&RequestItem| known.entry == item.entry && known.text == item.text;
+    let known = reading.ledger.requests.iter().find(is_it);
+    item.done.is_none() && known.is_none_or(|known| known.done.is_some())
+}
+
+/// The todo list stands behind commits, and what a person listed behind both.
+const TODOS: u64 = 1 << 31;
 const LISTED: u64 = 1 << 32;
+
+/// What was committed, the newest first. A commit that failed is told by the one that took its place.
+fn write_commits(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
+    let failed: HashSet<EntryId> =
+        reading.actions.iter().filter(|action| action.failed).map(|action| action.id).collect();
+    let mut told = HashSet::new();
+    for (order, commit) in reading.commits.iter().enumerate().rev() {
+        if !failed.contains(&commit.id) && told.insert(commit.text.as_str()) {
+            let spot = Spot::new(Section::Done, order as u64, [commit.id]);
+            page.add(&spot, &format!("{}{COMMITTED}{}", commit.id, one_line(&commit.text)), quota);
+        }
+    }
+}
 
 /// The person's rules: those that hold everywhere first, and of each kind the newest.
 fn write_rules(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens, notes: &mut Vec<String>) {
@@ -182,9 +209,21 @@ fn write_newest_closings(page: &mut SummaryPage<'_>, reading: &Reading, mut quot
     for (at, (closing, _)) in finals.take(NEWEST_CLOSINGS).enumerate() {
         let most = if at + 1 == NEWEST_CLOSINGS { quota } else { quota.share(1, 2) };
         let mut own = most;
-        let text = format!("{} model: {}", closing.id, lines(&closing.text));
-        page.add_ends(&place(closing, 1 << 15), &text, &mut own);
+        write_closing(page, closing, &mut own);
         quota = quota.less(most.less(own));
+    }
+}
+
+/// The last words of a turn, whole or by the sentences that say most.
+fn write_closing(page: &mut SummaryPage<'_>, closing: &Quote, quota: &mut Tokens) {
+    let (spot, said) = (place(closing, 1 << 15), lines(&closing.text));
+    let line = |said: &str| format!("{} model: {said}", closing.id);
+    if page.add(&spot, &line(&said), quota) {
+        return;
+    }
+    let room = page.room().min(*quota);
+    if let Some(told) = excerpt(&said, |told| page.tokens(Section::Dialogue, &line(told)) <= room) {
+        page.add(&spot, &line(&told), quota);
     }
 }
 
@@ -290,7 +329,9 @@ fn even_share(mut sizes: Vec<Tokens>, quota: Tokens) -> Tokens {
 
 /// Failures that nothing later overcame.
 fn write_blocked(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
-    let blocked: Vec<_> = reading.ledger.blocked().collect();
+    let standing: HashSet<EntryId> = reading.ledger.blocked().map(|command| command.entry).collect();
+    let blocked = reading.covered().blocked().filter(|command| standing.contains(&command.entry));
+    let blocked: Vec<_> = blocked.collect();
     for (order, command) in blocked.into_iter().enumerate().rev() {
         let code = command.exit.map_or("failed".to_owned(), |code| format!("exit {code}"));
         let text: String = one_line(&command.command).chars().take(120).collect();

@@ -2,6 +2,7 @@
 //! told others in commits, pull requests and plans. In these words it says what a change is for.
 
 use super::code::is_prose;
+use super::link::word_count;
 use super::statement::meaning_of;
 use crate::Call;
 use crate::facts::sentences;
@@ -17,8 +18,19 @@ pub(crate) struct WrittenNote {
     pub text: Box<str>,
     /// How much it says, by its marks.
     pub meaning: f64,
-    /// The file it was written into; none for what was told to others.
-    pub path: Option<Box<str>>,
+    /// Where it was written.
+    pub place: NotePlace,
+}
+
+/// Where the model wrote a note.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum NotePlace {
+    /// Into this file.
+    File(Box<str>),
+    /// At the head of a commit: what was done, in a line.
+    Commit,
+    /// In what was told to others: the body of a commit, a request, a plan.
+    Telling,
 }
 
 /// Of one call so many notes are taken; what says more is a document, and can be read again.
@@ -100,10 +112,11 @@ fn of_fields(call: &Call, fields: &Map<String, Value>, notes: &mut Vec<WrittenNo
             of_file(path, new, old, notes);
         }
     } else if let Some(script) = text_of(fields, &SCRIPTS) {
-        told_by_script(script).iter().for_each(|text| tell(text, notes));
+        told_by_script(script).into_iter().for_each(|told| tell(told.text, told.head, notes));
     } else if TELLS.is_match(&call.name) {
         let told = ["title", "body", "message", "description", "plan", "explanation"];
-        told.iter().filter_map(|name| fields.get(*name)?.as_str()).for_each(|text| tell(text, notes));
+        let told = told.iter().filter_map(|name| fields.get(*name)?.as_str());
+        told.for_each(|text| tell(text, NotePlace::Telling, notes));
     }
 }
 
@@ -119,8 +132,19 @@ static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// A text that a script hands to others.
+struct ScriptText<'s> {
+    text: &'s str,
+    /// Where its first line is put.
+    head: NotePlace,
+}
+
+/// A command that commits, up to its first message: what a second one holds is the body.
+static COMMITS: LazyLock<Regex> =
+    LazyLock::new(|| compile(r#"\b(?:git|jj|hg)\b[^;&|"']*\bcommit\b[^;&|"']*$"#));
+
 /// What a script tells others: messages of commits, titles and bodies of requests, reasons.
-fn told_by_script(script: &str) -> Vec<&str> {
+fn told_by_script(script: &str) -> Vec<ScriptText<'_>> {
     let script = &script[..script.floor_char_boundary(TEXT_BYTES_MAX)];
     let mut told = Vec::new();
     for found in MESSAGE.captures_iter(script) {
@@ -130,7 +154,10 @@ fn told_by_script(script: &str) -> Vec<&str> {
             Some(word) => rest.find(&format!("\n{}", word.as_str())),
             None => closing_quote(rest, quote.as_str()),
         };
-        told.push(&rest[..end.unwrap_or(rest.len())]);
+        let text = &rest[..end.unwrap_or(rest.len())];
+        let line = script[..all.start()].rsplit('\n').next().unwrap_or_default();
+        let head = if COMMITS.is_match(line) { NotePlace::Commit } else { NotePlace::Telling };
+        told.push(ScriptText { text, head });
     }
     told
 }
@@ -144,7 +171,8 @@ fn closing_quote(text: &str, quote: &str) -> Option<usize> {
 static SIGNATURE: LazyLock<Regex> =
     LazyLock::new(|| compile(r"(?i)^(?:co-authored-by|signed-off-by|🤖|generated with|#|\|)"));
 
-fn tell(text: &str, notes: &mut Vec<WrittenNote>) {
+/// Takes down what others were told; its first line is put at `head`.
+fn tell(text: &str, head: NotePlace, notes: &mut Vec<WrittenNote>) {
     let (mut is_code, mut told) = (false, Vec::<String>::new());
     let mut goes_on = false;
     for line in text.lines().map(str::trim) {
@@ -160,7 +188,11 @@ fn tell(text: &str, notes: &mut Vec<WrittenNote>) {
         }
         goes_on = line.len() >= WRAPPED_BYTES_MIN && !ends_sentence(line);
     }
-    told.iter().for_each(|text| push(text, None, TOLD_MEANING, notes));
+    let mut told = told.iter().filter(|text| !text.is_empty());
+    if let Some(text) = told.next() {
+        push(text, head, TOLD_MEANING, notes);
+    }
+    told.for_each(|text| push(text, NotePlace::Telling, TOLD_MEANING, notes));
 }
 
 /// A shorter line was ended, not wrapped.
@@ -191,15 +223,16 @@ fn of_file(path: &str, new: &str, old: &str, notes: &mut Vec<WrittenNote>) {
     let is_prose_file = PROSE_FILES.iter().any(|end| path.ends_with(end));
     let found = if is_prose_file { paragraphs(new) } else { comments(new) };
     for text in found.iter().filter(|text| !old.contains(text.as_str())) {
-        push(text, Some(path), 0.0, notes);
+        push(text, NotePlace::File(path.into()), 0.0, notes);
     }
 }
 
-fn push(text: &str, path: Option<&str>, more: f64, notes: &mut Vec<WrittenNote>) {
+fn push(text: &str, place: NotePlace, more: f64, notes: &mut Vec<WrittenNote>) {
     let text = text.trim().trim_start_matches(['-', '*', '•', ' ']);
-    if is_prose(text) {
+    // A commit says what was done in however few words.
+    if is_prose(text) || (place == NotePlace::Commit && word_count(text) > 0) {
         let meaning = meaning_of(text).max(0.1) + more;
-        notes.push(WrittenNote { text: text.into(), meaning, path: path.map(Into::into) });
+        notes.push(WrittenNote { text: text.into(), meaning, place });
     }
 }
 
@@ -221,7 +254,7 @@ static COMMENT: LazyLock<Regex> =
     LazyLock::new(|| compile(r#"^(?://[/!]?|/\*\*?|\*(?:\s|$)|#\s|--\s|;;+|<!--|\x22\x22\x22|''')\s*(.*)$"#));
 
 /// The comments in a piece of code, wrapped lines joined.
-fn comments(code: &str) -> Vec<String> {
+pub(super) fn comments(code: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let (mut is_open, mut is_text) = (false, false);
     for line in code.lines().map(str::trim) {
@@ -268,14 +301,19 @@ static LEAD: LazyLock<Regex> = LazyLock::new(|| {
 
 #[cfg(test)]
 mod tests {
-    use super::{file_written, notes_in, purpose};
+    use super::{NotePlace, file_written, notes_in, purpose};
     use crate::Call;
 
     fn notes(name: &str, input: &str) -> Vec<(String, Option<String>)> {
         let freeform = input.starts_with("*** ");
         let call = Call { id: "1".into(), name: name.into(), input: input.into(), freeform };
         let found = notes_in(&call).into_iter();
-        found.map(|note| (note.text.into(), note.path.map(Into::into))).collect()
+        let place = |place| match place {
+            NotePlace::File(path) => Some(path.into()),
+            NotePlace::Commit => Some("commit".to_owned()),
+            NotePlace::Telling => None,
+        };
+        found.map(|note| (note.text.into(), place(note.place))).collect()
     }
 
     fn said(text: &str, path: &str) -> (String, Option<String>) {
@@ -303,7 +341,19 @@ mod tests {
         let commit = r#"{"command":"git add -A && git commit -m \"$(cat <<'EOF'\nfix: close the iterator early\n\n- Hoist the metadata tree out of the loop\n\nCo-Authored-By: A Model of theirs <x@y.z>\nEOF\n)\" && python -m pytest"}"#;
         assert_eq!(
             notes("Bash", commit),
-            [said("fix: close the iterator early", ""), said("Hoist the metadata tree out of the loop", "")]
+            [
+                said("fix: close the iterator early", "commit"),
+                said("Hoist the metadata tree out of the loop", "")
+            ]
+        );
+        let twice = r#"{"command":"git commit -m 'Fix typos' -m 'The old ones stood in both headings'; gh pr create --title 'Correct typos of both headings'"}"#;
+        assert_eq!(
+            notes("Bash", twice),
+            [
+                said("Fix typos", "commit"),
+                said("The old ones stood in both headings", ""),
+                said("Correct typos of both headings", "")
+            ]
         );
         let close = r#"{"command":"bd close x-1 --reason 'Implemented tracing with error handling'"}"#;
         assert_eq!(notes("Bash", close), [said("Implemented tracing with error handling", "")]);

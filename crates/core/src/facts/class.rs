@@ -196,6 +196,13 @@ pub struct Fact {
     pub author: Author,
 }
 
+impl Fact {
+    /// What it states, without where.
+    pub(crate) fn mention(&self) -> super::Mention<'_> {
+        super::Mention { class: self.class, key: &self.key, value: &self.value }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Class;

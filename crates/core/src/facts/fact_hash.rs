@@ -34,6 +34,11 @@ impl FactHash {
     }
 }
 
+/// The hash of a text, for an index of texts.
+pub(crate) fn text_hash(text: &str) -> u64 {
+    hash(&text)
+}
+
 fn hash(name: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);

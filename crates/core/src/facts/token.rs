@@ -27,7 +27,7 @@ pub fn scan_line<'t>(line: &'t str, found: &mut impl FnMut(Mention<'t>)) {
     let mut before: Option<(usize, usize)> = None;
     let mut at = 0;
     while let Some((start, end)) = next_chunk(line, at) {
-        let end = if line[start..end].contains("://") { url_end(line, end) } else { end };
+        let end = if scheme_end(&line[start..end]).is_some() { url_end(line, end) } else { end };
         if end - start <= CHUNK_BYTES_MAX {
             let chunk = Chunk { line, start, end, before };
             chunk.classify(found);
@@ -95,6 +95,12 @@ enum Script {
     Other,
 }
 
+/// Where `://` stands. Every run of a session is asked, and they are short: a search made ready for each costs more than
+/// looking at its bytes.
+fn scheme_end(run: &str) -> Option<usize> {
+    run.as_bytes().windows(3).position(|bytes| bytes == b"://")
+}
+
 /// Where a URL that reaches at least to `end` really ends.
 fn url_end(line: &str, end: usize) -> usize {
     let stop = |c: char| c.is_whitespace() || !c.is_ascii() || "\"'`<>(){}|,;[]\\".contains(c);
@@ -104,7 +110,7 @@ fn url_end(line: &str, end: usize) -> usize {
 /// The URL in a run, from its scheme on: letters first, and something behind the slashes. What a listing of lines
 /// makes of a comment (`origin.go:10://`) is none.
 fn url(text: &str) -> Option<&str> {
-    let at = text.find("://")?;
+    let at = scheme_end(text)?;
     let is_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '.' | '-');
     let start = at - text[..at].chars().rev().take_while(|&c| is_scheme(c)).count();
     let is_named = text[start..at].starts_with(|c: char| c.is_ascii_alphabetic()) && at - start >= 2;

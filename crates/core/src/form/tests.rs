@@ -95,3 +95,14 @@ fn a_short_pointer_leaves_words_where_the_full_one_would_take_their_room() {
     let full = "mind the the the the the the \n[… 208 tokens in all; recall m0007 …]\nhe the thedone";
     assert_eq!(cut(86), [Block::text(full)]);
 }
+
+#[test]
+fn a_call_that_is_cut_to_a_pointer_keeps_arguments_of_a_few_words() {
+    let call = |input: String| {
+        Block::Call(Call { id: "1".into(), name: "Read".into(), input: input.into(), freeform: false })
+    };
+    let path = || call(r#"{"file_path":"src/parse.rs"}"#.into());
+    let long = call(format!(r#"{{"content":"{}"}}"#, "x".repeat(150)));
+    let cut = shortened(vec![Block::text("a".repeat(600)), path(), long], 10, false);
+    assert_eq!(cut, [path(), call(r#"{"left_out":"recall m0007"}"#.into())]);
+}

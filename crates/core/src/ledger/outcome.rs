@@ -25,6 +25,10 @@ static EXIT: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// How a result says that a path is not there, or that it is a folder.
+static DENIAL: LazyLock<Regex> =
+    LazyLock::new(|| compile(r"No such file|[Ii]s a directory|cannot open|does not exist"));
+
 static REFUSAL: LazyLock<Regex> = LazyLock::new(|| {
     compile(
         r"(?ix)^\s*(?:<tool_use_error>|<error>|error:|error\ executing|failed\ to|apply_patch\ verification\ failed
@@ -71,15 +75,12 @@ impl Ending {
     /// Whether the result says of this very path that it is not there, or that it is a folder.
     pub(super) fn denies(&self, path: &str) -> bool {
         let is_said_of = |line: &str| {
-            (line.contains("No such file")
-                || line.contains("Is a directory")
-                || line.contains("cannot open")
-                || line.contains("is a directory")
-                || line.contains("does not exist"))
+            DENIAL.is_match(line)
                 && (line.contains(path) || path.rsplit('/').next().is_some_and(|name| line.contains(name)))
         };
         let is_short_enough = self.text.len() < 200_000;
-        is_short_enough && self.text.lines().take(400).any(is_said_of)
+        // Hardly a result denies anything: one look at all of it comes before one at each line.
+        is_short_enough && DENIAL.is_match(&self.text) && self.text.lines().take(400).any(is_said_of)
     }
 
     /// Whether the person refused it or stopped it: that is their decision, and no failure of the command.

@@ -10,12 +10,13 @@ mod words;
 
 pub use repair::repair;
 
-use crate::facts::{Class, Fact, Tier};
+use crate::facts::{Class, Fact, Mention, Tier};
 use crate::ledger::Ledger;
 use crate::{EntryId, Material};
-use inventory::Inventory;
+use inventory::{Inventory, StockedMessages};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use visible_text::{VisibleText, flat, pointers};
 
 /// As many lost facts are named in a report: enough to judge it, few enough to read.
@@ -87,19 +88,24 @@ pub fn verify(
     shown_text: &str,
     resolvable: &[EntryId],
 ) -> Verification {
-    let inventory = Inventory::of(material, ledger);
+    let messages = StockedMessages::of(material);
+    let inventory = Inventory::of(&messages, ledger);
     let flat = flat(shown_text);
     let (shown, pointers) = (VisibleText::of(shown_text, &flat), pointers(shown_text, resolvable));
     let mut found = Verification::default();
+    let mut missing = Vec::new();
     for fact in inventory.facts {
-        let fate = shown.fate(&fact, &pointers);
-        found.report.count(fact.class, fate);
+        let fate = shown.fate(fact.mention, fact.source, &pointers);
+        found.report.count(fact.mention.class, fate);
         if fate != FactFate::Kept {
-            found.missing.push(MissingFact { fact, fate });
+            missing.push((fact, fate));
         }
     }
-    found.missing.sort_by_cached_key(|missing| (tier(missing), std::cmp::Reverse(missing.fact.source)));
-    found.missing.truncate(MISSING_MAX);
+    missing.sort_by_cached_key(|(fact, fate)| (tier(fact.mention, *fate), std::cmp::Reverse(fact.source)));
+    missing.truncate(MISSING_MAX);
+    let mut line: Arc<str> = "".into();
+    let kept = missing.iter().map(|(fact, fate)| MissingFact { fact: fact.to_fact(&mut line), fate: *fate });
+    found.missing = kept.collect();
     found.name_lost();
     found
 }
@@ -153,13 +159,13 @@ impl LossReport {
 /// The order in which facts are put back: the person's rules and open todos, files changed, errors,
 /// then everything else by how recently it was referred to. What a pointer leads to can wait,
 /// except a rule: nobody looks up what they do not know they must obey.
-fn tier(missing: &MissingFact) -> (bool, Tier) {
-    let tier = match missing.fact.class.row().tier {
+fn tier(fact: Mention<'_>, fate: FactFate) -> (bool, Tier) {
+    let tier = match fact.class.row().tier {
         // A file that was only read can be read again.
-        Tier::Change if &*missing.fact.value == "read" => Tier::Rest,
+        Tier::Change if fact.value == "read" => Tier::Rest,
         tier @ (Tier::Duty | Tier::Change | Tier::Trouble | Tier::Reference | Tier::Rest) => tier,
     };
-    (tier != Tier::Duty && missing.fate == FactFate::Recoverable, tier)
+    (tier != Tier::Duty && fate == FactFate::Recoverable, tier)
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub fn repair(material: &Material<'_>, found: &mut Verification, budget: Tokens)
         let is_written = written.contains(line);
         let tokens = if is_written { Tokens::ZERO } else { *tokens };
         // Shortened and made harmless, the line may no longer state the fact.
-        if spent + tokens > budget || !VisibleText::of(line, line).holds(&missing.fact) {
+        if spent + tokens > budget || !VisibleText::of(line, line).holds(missing.fact.mention()) {
             found.missing.push(missing);
             continue;
         }

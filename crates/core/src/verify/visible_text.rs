@@ -3,7 +3,7 @@
 use super::FactFate;
 use super::words::{Words, places};
 use crate::EntryId;
-use crate::facts::{Class, Evidence, Fact, Mention, scan_line, scan_pairs};
+use crate::facts::{Class, Evidence, Mention, scan_line, scan_pairs};
 use std::collections::{HashMap, HashSet};
 
 /// What the model will see.
@@ -48,11 +48,11 @@ impl<'s> VisibleText<'s> {
     }
 
     /// What became of the fact, where these pointers are in view.
-    pub(super) fn fate(&self, fact: &Fact, pointers: &HashSet<EntryId>) -> FactFate {
+    pub(super) fn fate(&self, fact: Mention<'_>, source: EntryId, pointers: &HashSet<EntryId>) -> FactFate {
         if self.holds(fact) {
             return FactFate::Kept;
         }
-        if pointers.contains(&fact.source) {
+        if pointers.contains(&source) {
             return FactFate::Recoverable;
         }
         let is_contradicted = fact.class.latest_wins() && self.values.contains_key(&*fact.key.to_lowercase());
@@ -60,19 +60,19 @@ impl<'s> VisibleText<'s> {
     }
 
     /// Whether the fact is in view, literally.
-    pub(super) fn holds(&self, fact: &Fact) -> bool {
+    pub(super) fn holds(&self, fact: Mention<'_>) -> bool {
         match fact.class.row().evidence {
             // A method with its path has no such form.
-            Evidence::Address if fact.value.contains("://") => self.tokens.contains(&*fact.value),
+            Evidence::Address if fact.value.contains("://") => self.tokens.contains(fact.value),
             Evidence::Word | Evidence::Address => {
-                self.tokens.contains(&*fact.value) || self.words.hold(&fact.value)
+                self.tokens.contains(fact.value) || self.words.hold(fact.value)
             }
             Evidence::Pair => {
                 let values = self.values.get(&*fact.key.to_lowercase());
-                values.is_some_and(|values| values.iter().any(|value| **value == *fact.value))
+                values.is_some_and(|values| values.contains(&fact.value))
             }
-            Evidence::Beside => self.names_operation(&fact.key, &fact.value),
-            Evidence::Sentence => self.words.hold(&flat(&fact.value)),
+            Evidence::Beside => self.names_operation(fact.key, fact.value),
+            Evidence::Sentence => self.words.hold(&flat(fact.value)),
         }
     }
 

@@ -1,12 +1,11 @@
 //! Bringing home what was appended on a copy of a path: as it is where nobody else has appended meanwhile, else behind
 //! what they appended, under new ids. What the store does not take is the engine's to deal with.
 
-use super::batch_of;
 use super::tree::{SessionTree, TreeState, is_message};
 use crate::error::EngineError;
 use crate::session::{AppendedEntry, Session, Step};
-use crate::store::Store;
-use epitome_core::{Archive as _, Entry, EntryId, Log};
+use crate::store::{CommitBatch, Durability, Store};
+use epitome_core::{Archive as _, Entry, EntryId, Log, Mark};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -24,12 +23,14 @@ impl SessionTree {
             return Ok(Renumbering::default());
         }
         let _in_order = self.commits.lock().await;
+        let is_alone = self.is_unchanged_since(session, step);
+        if !is_alone {
+            self.read_edited(store, session, &step.appended).await?;
+        }
         let (expected, renumbering, batch) = {
             let mut state = self.state();
             let expected = state.log.len();
-            // A copy of what was live must not take the place of the whole, where others have opened that meanwhile.
-            let is_as_whole = session.log().is_whole() == state.log.is_whole();
-            let renumbering = if is_as_whole && session.log().len() - step.appended.len() == expected {
+            let renumbering = if is_alone {
                 state.log = session.timeline().log().clone();
                 Renumbering::default()
             } else {
@@ -51,6 +52,14 @@ impl SessionTree {
         Ok(renumbering)
     }
 
+    /// Whether nobody has appended since a copy was checked out. A copy of what was live must not take the place of the whole, where
+    /// others have opened that meanwhile.
+    fn is_unchanged_since(&self, session: &Session, step: &Step) -> bool {
+        let state = self.state();
+        session.log().is_whole() == state.log.is_whole()
+            && session.log().len() - step.appended.len() == state.log.len()
+    }
+
     /// Appends what a copy has appended behind what others did meanwhile; the copy, its step and the originals of new
     /// messages go by the new ids from here on.
     fn bring_behind(
@@ -59,7 +68,9 @@ impl SessionTree {
         session: &mut Session,
         step: &mut Step,
     ) -> Result<Renumbering, EngineError> {
-        let (appended, renumbering) = rebase(Arc::make_mut(&mut state.log), &step.appended)?;
+        // On a copy of the log: what fails from here on must leave nothing behind that is not stored.
+        let mut log = Log::clone(&state.log);
+        let (appended, renumbering) = rebase(&mut log, &step.appended)?;
         let own = session.archive();
         let moved = step.appended.iter().zip(&appended).filter(|(old, _)| is_message(&old.entry));
         let moved: Vec<(EntryId, EntryId)> = moved.map(|(old, new)| (old.id, new.id)).collect();
@@ -72,7 +83,8 @@ impl SessionTree {
         step.events.iter_mut().for_each(|event| event.renumber(|id| renumbering.id(id)));
         let sizes = state.sizes[session.assembly().sizes_key()].clone();
         let leaf = session.leaf().map(|leaf| renumbering.id(leaf));
-        session.rebase(state.log.clone(), sizes, leaf)?;
+        session.rebase(Arc::new(log), sizes, leaf)?;
+        state.log = session.timeline().log().clone();
         Ok(renumbering)
     }
 }
@@ -111,4 +123,25 @@ fn rebase(
         rebased.push(AppendedEntry { id, parent, entry });
     }
     Ok((rebased, Renumbering(moved)))
+}
+
+/// The batch that commits a step; the originals of its messages are put in by the tree.
+fn batch_of(step: &Step, time_ms: Option<u64>) -> CommitBatch {
+    CommitBatch {
+        entries: step.appended.clone(),
+        events: step.events.clone(),
+        durability: durability_of(step),
+        time_ms,
+        ..CommitBatch::default()
+    }
+}
+
+/// What a provider said of a call is told again with the next one; everything else is not.
+fn durability_of(step: &Step) -> Durability {
+    let is_usage = |one: &AppendedEntry| matches!(one.entry, Entry::Mark(Mark::Usage(_)));
+    if step.events.is_empty() && step.appended.iter().all(is_usage) {
+        Durability::System
+    } else {
+        Durability::Disk
+    }
 }

@@ -5,7 +5,9 @@
 use super::Engine;
 use super::tree::SessionTree;
 use crate::error::EngineError;
-use crate::store::{ChainHash, CommitBatch, Durability, MessageLocation, SessionId, Store, TenantId};
+use crate::store::{
+    ChainHash, CommitBatch, Durability, MessageLocation, SessionId, Store, StoreError, TenantId,
+};
 use std::sync::{Arc, PoisonError};
 
 /// A batch that waits, and how many entries its session had before it.
@@ -31,11 +33,11 @@ impl Engine {
         let in_order = tree.commits.lock().await;
         let flushed = tree.flush(&*self.store).await;
         if flushed.is_ok() {
-            tree.let_abandoned_go();
+            tree.let_stored_go();
         }
         drop(in_order);
         self.forget_fresh(session);
-        self.forget_unless_stored(session, flushed).await
+        self.forget_unless_stored(&tree, flushed).await
     }
 
     /// Whether something of a session was put off and is not stored yet.
@@ -92,6 +94,9 @@ impl SessionTree {
     ) -> Result<(), EngineError> {
         let (expected, batch) = {
             let mut state = self.state();
+            if state.is_closed {
+                return Err(StoreError::Fenced(self.id).into());
+            }
             let (expected, batch) = match state.deferred.take() {
                 Some(before) => (before.expected, merge(before.batch, batch)),
                 None => (expected, batch),
@@ -145,4 +150,26 @@ fn merge(mut first: CommitBatch, second: CommitBatch) -> CommitBatch {
         first.durability = durability;
     }
     first
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::SessionTree;
+    use crate::error::EngineError;
+    use crate::store::{
+        CommitBatch, Durability, MemoryStore, Store as _, StoreError, StoredSession, TenantId,
+    };
+    use epitome_core::KeptBodies;
+
+    #[tokio::test]
+    async fn a_session_that_was_let_go_puts_nothing_off() {
+        let store = MemoryStore::default();
+        let lease = store.begin(TenantId::LOCAL).await.expect("a store in memory takes it");
+        let tree = SessionTree::new(lease, StoredSession::empty(), true, KeptBodies::All);
+        let batch = || CommitBatch { durability: Durability::System, ..CommitBatch::default() };
+        tree.put(&store, 0, batch()).await.expect("it is put off");
+        tree.state().is_closed = true;
+        let refused = tree.put(&store, 0, batch()).await;
+        assert!(matches!(refused, Err(EngineError::Store(StoreError::Fenced(of))) if of == lease.session));
+    }
 }

@@ -40,6 +40,7 @@ impl Engine {
         let _in_order = tree.commits.lock().await;
         // What the store does not take now is said again.
         drop(tree.flush(&*self.store).await);
+        tree.state().is_closed = true;
         self.forget_fresh(tree.lease().session);
         self.store.release(tree.lease()).await;
     }

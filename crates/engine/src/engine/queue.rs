@@ -48,7 +48,7 @@ impl Engine {
         let messages = vec![(input, None)];
         let arrival = HashedMessages { messages, time_ms, ..HashedMessages::default() };
         let appended = tree.append(&*self.store, tree.leaf(), arrival, Vec::new()).await;
-        let ids = self.forget_unless_stored(session, appended).await?;
+        let ids = self.forget_unless_stored(&tree, appended).await?;
         Ok(InputPlace::Appended(ids[0]))
     }
 
@@ -90,6 +90,6 @@ impl Engine {
         let messages = waiting.into_iter().map(|input| (Message::clone(&input.message), None)).collect();
         let arrival = HashedMessages { messages, time_ms, ..HashedMessages::default() };
         let appended = tree.append(&*self.store, tree.leaf(), arrival, delivered).await;
-        self.forget_unless_stored(tree.id, appended).await
+        self.forget_unless_stored(tree, appended).await
     }
 }

@@ -1,26 +1,49 @@
-//! Replies that are taken up before whoever sends a history has sent them back: a proxy hears them first. They have no hash then,
-//! since nobody knows how the client will write them; the same reply, when it comes, is found by what it says.
+//! Replies that are taken up before whoever sends a history has sent them back: a proxy hears them first. They have no hash of the
+//! history then, since nobody knows how the client will write them; the same reply, when it comes, is found by what it says, and where
+//! no store has that, by a hash of it.
 
+use super::acting::Reach;
 use super::tree::SessionTree;
-use super::{Checkout, Engine, HashedMessages};
+use super::{Checkout, Engine, HashedMessages, PreparedSession};
 use crate::error::EngineError;
-use crate::store::{Store, StoreError};
+use crate::store::{ChainHash, Store, StoreError};
 use epitome_core::{Block, EntryId, Message, Role};
 use epitome_tokens::Usage;
+use std::sync::Arc;
 
 impl Engine {
-    /// Takes up the reply to the request that a path ends in, and what its provider said of the call; its entry. None where it was
-    /// taken up before, or others have the session by now. The path stays ready for its next request as it is: the client may send
-    /// the reply in other words.
+    /// Takes up what the provider said of the call whose reply the path ends in.
+    pub async fn reply(&self, checkout: &Checkout, usage: Usage) -> Result<PreparedSession, EngineError> {
+        let tree = self.tree(checkout.session).await?;
+        let mut session = self.check_out(&tree, checkout, Reach::Live).await?;
+        let acted = session.record_usage(usage).map(|()| session.step(None));
+        self.finish(&tree, checkout, session, acted).await
+    }
+
+    /// The same of a call whose provider said nothing: our own count of it, which measures nothing.
+    pub async fn reply_estimated(
+        &self,
+        checkout: &Checkout,
+        usage: Usage,
+    ) -> Result<PreparedSession, EngineError> {
+        let tree = self.tree(checkout.session).await?;
+        let mut session = self.check_out(&tree, checkout, Reach::Live).await?;
+        let acted = session.record_estimate(usage).map(|()| session.step(None));
+        self.finish(&tree, checkout, session, acted).await
+    }
+
+    /// Takes up the reply to the request that a path ends in, with a hash of what it says where its text is not stored, and what its
+    /// provider said of the call; its entry. None where it was taken up before, or others have the session by now. The path stays
+    /// ready for its next request as it is: the client may send the reply in other words.
     pub async fn take_reply(
         &self,
         checkout: &Checkout,
-        message: Message,
+        reply: (Message, Option<ChainHash>),
         usage: Option<Usage>,
     ) -> Result<Option<EntryId>, EngineError> {
         let Some(tree) = self.live_tree(checkout.session) else { return Ok(None) };
-        let before = self.look(checkout).await?;
-        let Some(reply) = self.append_reply(&tree, checkout, message).await? else { return Ok(None) };
+        let before = self.glance(checkout).await?;
+        let Some(reply) = self.append_reply(&tree, checkout, reply).await? else { return Ok(None) };
         if let Some(usage) = usage {
             self.reply(&Checkout { leaf: Some(reply), ..checkout.clone() }, usage).await?;
         }
@@ -30,23 +53,23 @@ impl Engine {
 
     async fn append_reply(
         &self,
-        tree: &SessionTree,
+        tree: &Arc<SessionTree>,
         checkout: &Checkout,
-        message: Message,
+        reply: (Message, Option<ChainHash>),
     ) -> Result<Option<EntryId>, EngineError> {
         let _writer = tree.writer().await;
         let parent = checkout.leaf;
-        if !tree.has_path(parent) || tree.same_reply(&*self.store, parent, &message).await?.is_some() {
+        if !tree.has_path(parent) || tree.same_reply(&*self.store, parent, &reply.0).await?.is_some() {
             return Ok(None);
         }
         let arrival = HashedMessages {
-            messages: vec![(message, None)],
-            about: None,
+            messages: vec![reply],
             is_repeated: true,
             time_ms: checkout.driver.ports().clock.unix_ms(),
+            ..HashedMessages::default()
         };
         let appended = tree.append(&*self.store, parent, arrival, Vec::new()).await;
-        let ids = self.forget_unless_stored(checkout.session, appended).await?;
+        let ids = self.forget_unless_stored(tree, appended).await?;
         Ok(ids.last().copied())
     }
 }
@@ -78,6 +101,11 @@ impl SessionTree {
             }
         }
         Ok(None)
+    }
+
+    /// Whether an entry is a reply right below `parent`.
+    pub(super) fn is_reply_to(&self, parent: Option<EntryId>, id: EntryId) -> bool {
+        parent.is_some_and(|parent| self.replies_to(parent).contains(&id))
     }
 
     fn replies_to(&self, parent: EntryId) -> Vec<EntryId> {

@@ -8,7 +8,6 @@ use super::prefix_jobs::PrefixJob;
 use super::shared_waiter::Crowd;
 use super::{Checkout, HashedMessages};
 use crate::error::EngineError;
-use crate::event::Event;
 use crate::session::{AppendedEntry, Session, Step};
 use crate::store::{
     ChainHash, CommitBatch, Durability, Lease, SessionAbout, SessionId, Store, StoredSession,
@@ -60,8 +59,10 @@ pub(super) struct TreeState {
     pub(super) deferred: Option<DeferredBatch>,
     /// Paths that were worked on last, the newest last.
     pub(super) paths: Vec<Session>,
-    /// How many messages were appended since it was last looked for those that were left behind.
-    pub(super) appended: usize,
+    /// How often originals were let go.
+    pub(super) times_let_go: u64,
+    /// Whether it was let go from memory: whoever still works on it is refused, since nobody would store what they append.
+    pub(super) is_closed: bool,
 }
 
 /// The acts of one request ask once whether the session is still ours. Whoever takes it from a process that lives waits for far longer,
@@ -76,8 +77,19 @@ impl SessionTree {
         let StoredSession { log, leaf, live_leaf, sizes, about, originals } = opened;
         let sizes = sizes.into_iter().collect();
         let (hashes, paths) = (HashMap::new(), Vec::new());
-        let state =
-            TreeState { log, leaf, live_leaf, sizes, about, hashes, deferred: None, paths, appended: 0 };
+        let (deferred, times_let_go, is_closed) = (None, 0, false);
+        let state = TreeState {
+            log,
+            leaf,
+            live_leaf,
+            sizes,
+            about,
+            hashes,
+            deferred,
+            paths,
+            times_let_go,
+            is_closed,
+        };
         Self {
             id: lease.session,
             lease,
@@ -128,8 +140,9 @@ impl SessionTree {
     /// Whether what the path to `leaf` is derived from is at hand.
     pub(super) fn has_path(&self, leaf: Option<EntryId>) -> bool {
         let state = self.state();
-        state.log.is_whole()
-            || leaf.is_some_and(|leaf| state.log.path(leaf).iter().any(|id| Some(*id) == state.live_leaf))
+        // Along a path ids only grow.
+        let is_behind = || state.log.path_behind(leaf, |id| Some(id) <= state.live_leaf).0 == state.live_leaf;
+        state.log.is_whole() || (state.live_leaf.is_some() && is_behind())
     }
 
     /// Takes every entry into memory, where only those that are live are there.
@@ -168,12 +181,15 @@ impl SessionTree {
     ) -> Result<Vec<EntryId>, EngineError> {
         let same = match arrival.messages.first() {
             Some((message, Some(hash))) if !self.state().hashes.contains_key(hash) => {
-                self.same_reply(store, parent, message).await?
+                match arrival.same_as.filter(|&id| self.is_reply_to(parent, id)) {
+                    Some(told) => Some(told),
+                    None => self.same_reply(store, parent, message).await?,
+                }
             }
             Some(_) | None => None,
         };
         let _in_order = self.commits.lock().await;
-        let HashedMessages { messages, about, is_repeated, time_ms } = arrival;
+        let HashedMessages { messages, about, is_repeated, time_ms, same_as: _ } = arrival;
         let durability = if is_repeated { Durability::System } else { Durability::Disk };
         let is_kept = !is_repeated || self.kept == KeptBodies::All;
         let mut batch = CommitBatch { about, durability, delivered, time_ms, ..CommitBatch::default() };
@@ -197,7 +213,6 @@ impl SessionTree {
                 let id = Arc::make_mut(&mut state.log).append(at, entry.clone())?;
                 let message = Arc::new(message);
                 self.archive.put_shared(id, message.clone());
-                state.appended += 1;
                 batch.entries.push(AppendedEntry { id, parent: at, entry });
                 batch.messages.extend(is_kept.then_some((id, message)));
                 if let Some(hash) = hash {
@@ -214,19 +229,6 @@ impl SessionTree {
         Ok(ids)
     }
 
-    /// Says otherwise what is known of the session.
-    pub(super) async fn describe(&self, store: &dyn Store, about: SessionAbout) -> Result<(), EngineError> {
-        let _in_order = self.commits.lock().await;
-        let expected = {
-            let mut state = self.state();
-            state.about.clone_from(&about);
-            state.log.len()
-        };
-        let batch =
-            CommitBatch { about: Some(about), durability: Durability::System, ..CommitBatch::default() };
-        self.put(store, expected, batch).await
-    }
-
     /// The last of these hashes that this process has appended under: its place among them, and the message.
     pub(super) fn deepest_hash(&self, chain: &[ChainHash]) -> Option<(usize, EntryId)> {
         let state = self.state();
@@ -241,16 +243,16 @@ impl SessionTree {
         lent: Arc<MemoryArchive>,
     ) -> Result<Session, EngineError> {
         let mut state = self.state();
-        state.count(leaf, checkout, &lent)?;
+        let PathGrowth { known, since } = state.growth_of(leaf, checkout);
+        state.count(&since, checkout, &lent)?;
         let sizes = state.sizes[checkout.assembly.sizes_key()].clone();
-        let path = state.log.path_of(leaf);
-        let is_downshift = state.is_downshift(&path, checkout);
-        let mut session = match state.take_path(&path, checkout) {
+        let is_downshift = state.is_downshift(leaf, checkout);
+        let mut session = match known.map(|at| state.paths.remove(at)) {
             Some(known) => known.with_archive(lent),
             None => Session::new(state.log.clone(), sizes.clone(), lent, checkout.assembly.clone()),
         };
         session.adopt_log(state.log.clone(), sizes, checkout);
-        session.go_on(&path)?;
+        session.go_on(&since)?;
         session.outgrow()?;
         session.state.is_downshift = is_downshift;
         Ok(session)
@@ -259,6 +261,10 @@ impl SessionTree {
     /// Keeps a path ready for its next request.
     pub(super) fn put_back(&self, session: &Session) {
         let mut state = self.state();
+        // What is derived from the live part alone is of no use to whoever has the whole.
+        if session.log().is_whole() != state.log.is_whole() {
+            return;
+        }
         let paths = &mut state.paths;
         paths.retain(|known| known.leaf() != session.leaf());
         if paths.len() == PATHS_MAX {
@@ -267,50 +273,30 @@ impl SessionTree {
         paths.push(session.without_log().with_archive(self.archive.clone()));
     }
 
-    /// Stores what is told while somebody is still at work on the session.
-    pub(super) async fn tell(
-        &self,
-        store: &dyn Store,
-        events: Vec<Event>,
-        time_ms: Option<u64>,
-    ) -> Result<(), EngineError> {
-        let _in_order = self.commits.lock().await;
-        let expected = self.state().log.len();
-        self.put(store, expected, CommitBatch { events, time_ms, ..CommitBatch::default() }).await
-    }
-
-    /// Moves the session's leaf, and nothing else.
-    pub(super) async fn move_leaf(
-        &self,
-        store: &dyn Store,
-        leaf: EntryId,
-        time_ms: Option<u64>,
-    ) -> Result<(), EngineError> {
-        let _in_order = self.commits.lock().await;
-        let expected = {
-            let mut state = self.state();
-            match state.log.get(leaf) {
-                // A session that was read from a file may end in something its tool noted.
-                Some(Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. }) => {}
-                Some(Entry::Mark(_)) | None => return Err(EngineError::NoEntry(leaf)),
-            }
-            state.leaf = Some(leaf);
-            state.log.len()
-        };
-        self.put(store, expected, CommitBatch { leaf: Some(leaf), time_ms, ..CommitBatch::default() }).await
-    }
-
     pub(super) fn backgrounds(&self) -> &Arc<Backgrounds> {
         &self.backgrounds
     }
 }
 
 impl TreeState {
-    /// Messages of a path that a way of counting has not counted.
-    pub(super) fn uncounted(&self, leaf: Option<EntryId>, method: &Arc<str>) -> Vec<EntryId> {
+    /// The path to `leaf` as it goes on from one that was worked on.
+    pub(super) fn growth_of(&self, leaf: Option<EntryId>, checkout: &Checkout) -> PathGrowth {
+        let place = |id: EntryId| {
+            let is_here = |known: &Session| {
+                known.leaf() == Some(id) && known.assembly().sizes_key() == checkout.assembly.sizes_key()
+            };
+            self.paths.iter().position(is_here)
+        };
+        let (newest, since) = self.log.path_behind(leaf, |id| place(id).is_some());
+        PathGrowth { known: newest.and_then(place), since }
+    }
+
+    /// Messages among entries that a way of counting has not counted.
+    pub(super) fn uncounted(&self, entries: &[EntryId], method: &Arc<str>) -> Vec<EntryId> {
         let table = self.sizes.get(method);
         let is_counted = |id: EntryId| table.is_some_and(|table| table.has(id));
-        self.messages_of(leaf).into_iter().filter(|&id| !is_counted(id)).collect()
+        let messages = entries.iter().copied().filter(|&id| self.log.item(id).is_some());
+        messages.filter(|&id| !is_counted(id)).collect()
     }
 
     pub(super) fn messages_of(&self, leaf: Option<EntryId>) -> Vec<EntryId> {
@@ -325,15 +311,15 @@ impl TreeState {
         }
     }
 
-    /// Counts what a way of counting has not counted of a path.
+    /// Counts what a way of counting has not counted of a path's new entries.
     fn count(
         &mut self,
-        leaf: Option<EntryId>,
+        since: &[EntryId],
         checkout: &Checkout,
         archive: &MemoryArchive,
     ) -> Result<(), EngineError> {
         let method = checkout.assembly.sizes_key();
-        let uncounted = self.uncounted(leaf, method);
+        let uncounted = self.uncounted(since, method);
         let table = self.sizes.entry(method.clone()).or_default();
         if uncounted.is_empty() {
             return Ok(());
@@ -346,38 +332,26 @@ impl TreeState {
         Ok(())
     }
 
-    /// Whether `path` goes on with another model of a smaller window than the one that replied last. Between two calls
+    /// Whether the path to `leaf` goes on with another model of a smaller window than the one that replied last. Between two calls
     /// it is worked on more than once, and is with the new model before that one has said anything.
-    fn is_downshift(&self, path: &[EntryId], checkout: &Checkout) -> bool {
-        let is_before = |known: &&Session| known.leaf().is_some_and(|leaf| path.binary_search(&leaf).is_ok());
-        let before = self.paths.iter().filter(is_before).max_by_key(|known| known.leaf());
-        before.is_some_and(|known| {
+    fn is_downshift(&self, leaf: Option<EntryId>, checkout: &Checkout) -> bool {
+        let worked_on = |id: EntryId| self.paths.iter().find(|known| known.leaf() == Some(id));
+        let (newest, since) = self.log.path_behind(leaf, |id| worked_on(id).is_some());
+        newest.and_then(worked_on).is_some_and(|known| {
             let is_same = known.assembly().model().id == checkout.assembly.model().id;
-            let since = &path[path.partition_point(|&id| Some(id) <= known.leaf())..];
             let is_reply = |id: &EntryId| self.log.item(*id).is_some_and(|item| item.role == Role::Assistant);
             let goes_on = is_same && known.state.is_downshift && !since.iter().any(is_reply);
             goes_on || checkout.assembly.is_smaller_model_than(known.assembly())
         })
     }
+}
 
-    /// Where the path worked on last is that `path` goes on from, as long as it is counted and governed alike.
-    fn place_of_known(&self, path: &[EntryId], checkout: &Checkout) -> Option<usize> {
-        let is_prefix = |known: &Session| {
-            known.leaf().is_some_and(|leaf| path.binary_search(&leaf).is_ok())
-                && known.assembly().sizes_key() == checkout.assembly.sizes_key()
-        };
-        let best = self.paths.iter().enumerate().filter(|(_, known)| is_prefix(known));
-        best.max_by_key(|(_, known)| known.leaf()).map(|(at, _)| at)
-    }
-
-    /// That path.
-    pub(super) fn known_path(&self, path: &[EntryId], checkout: &Checkout) -> Option<&Session> {
-        self.place_of_known(path, checkout).map(|at| &self.paths[at])
-    }
-
-    fn take_path(&mut self, path: &[EntryId], checkout: &Checkout) -> Option<Session> {
-        self.place_of_known(path, checkout).map(|at| self.paths.remove(at))
-    }
+/// A path as it goes on from one that was worked on and is counted alike.
+pub(super) struct PathGrowth {
+    /// Its place among those that were; none where there is none.
+    pub(super) known: Option<usize>,
+    /// The entries behind that one, oldest first; all of the path where there is none.
+    pub(super) since: Vec<EntryId>,
 }
 
 pub(super) fn is_message(entry: &Entry) -> bool {

@@ -18,7 +18,6 @@ impl Session {
         self.outgrow()?;
         self.state.is_stop_told = self.breaker().is_open();
         self.drop_outdated();
-        self.marks_seen = self.log().marks_on(&self.log().path_of(leaf)).len();
         Ok(())
     }
 
@@ -46,8 +45,18 @@ impl Session {
         let is_other = |now: &Assembly, next: &Assembly| {
             now.policy().guard != next.policy().guard || now.model().id != next.model().id
         };
-        log.marks_on(&log.path_of(self.leaf())).len() != self.marks_seen
-            || is_other(&self.assembly, &checkout.assembly)
+        is_other(&self.assembly, &checkout.assembly)
+            || log.anchors_from(self.entries_seen).any(|anchor| self.passes_through(log, anchor))
+    }
+
+    /// Whether the path passes an entry at which marks may be anchored.
+    fn passes_through(&self, log: &Log, anchor: Option<EntryId>) -> bool {
+        let Some(anchor) = anchor else { return true };
+        if log.item(anchor).is_some() {
+            return self.history().binary_search(&anchor).is_ok();
+        }
+        // What a transcript's own tool recorded is no message, and rarely an anchor.
+        log.path_behind(self.leaf(), |id| id <= anchor).0 == Some(anchor)
     }
 
     /// The same with originals from elsewhere.
@@ -58,6 +67,7 @@ impl Session {
     /// Goes on with the log as others have left it, as a checkout says.
     pub(crate) fn adopt_log(&mut self, log: Arc<Log>, sizes: Arc<SizeTable>, checkout: &Checkout) {
         self.is_outdated = self.is_outdated_by(&log, checkout);
+        self.is_tally_outdated = is_other_tally(&self.assembly, &checkout.assembly);
         self.handed_out = log.len();
         self.timeline.replace_log(log, sizes);
         self.assembly = checkout.assembly.clone();
@@ -65,35 +75,30 @@ impl Session {
         self.state.idle_minutes = checkout.idle.map(|idle| idle.as_secs() / 60);
     }
 
-    /// Goes to the end of a path that begins with the one taken up.
-    pub(crate) fn go_on(&mut self, path: &[EntryId]) -> Result<(), EngineError> {
+    /// Goes on to the end of a path: `since` are its entries behind the one taken up, oldest first.
+    pub(crate) fn go_on(&mut self, since: &[EntryId]) -> Result<(), EngineError> {
         if self.is_outdated {
-            self.move_to(path.last().copied())?;
+            self.move_to(since.last().copied().or(self.leaf()))?;
         } else {
-            let from = self.leaf().map_or(0, |leaf| path.partition_point(|&id| id <= leaf));
-            for &id in &path[from..] {
+            for &id in since {
                 self.absorb(id)?;
                 let marks = self.log().marks_at(Some(id)).to_vec();
                 marks.into_iter().try_for_each(|mark| self.absorb(mark))?;
             }
-            let (timeline, trigger) = (&mut self.timeline, self.assembly.policy().trigger.clone());
-            if trigger.bytes.is_some() || trigger.media.is_some() {
-                timeline.review(self.assembly.lens(&*self.archive))?;
+            if self.is_tally_outdated {
+                self.timeline.review(self.assembly.lens(&*self.archive))?;
             }
         }
-        self.marks_seen = self.log().marks_on(path).len();
-        self.is_outdated = false;
+        (self.is_outdated, self.is_tally_outdated) = (false, false);
         Ok(())
     }
 
     /// Does without compactions and edits that were made by themselves for a smaller window, as long as this one has
     /// room for what they cover: a larger model keeps its whole history.
     pub(crate) fn outgrow(&mut self) -> Result<(), EngineError> {
-        let log = self.log();
-        let marks = log.marks_on(&log.path_of(self.leaf()));
-        let passes = marks.into_iter().map(|id| log.pass_of(id));
-        let ignored: HashSet<EntryId> = if self.has_room_for_all() {
-            passes.filter(|&id| self.is_for_smaller(id)).collect()
+        let passes = self.timeline.held_passes();
+        let ignored: HashSet<EntryId> = if !passes.is_empty() && self.has_room_for_all() {
+            passes.iter().copied().filter(|&id| self.is_for_smaller(id)).collect()
         } else {
             HashSet::new()
         };
@@ -127,6 +132,7 @@ impl Session {
     /// hold the texts of all of them, each for a compaction that comes every fifty calls or so.
     pub(crate) fn without_log(&self) -> Self {
         let mut kept = self.clone();
+        kept.entries_seen = self.log().len();
         kept.timeline.replace_log(Arc::default(), Arc::default());
         kept.digests = Arc::default();
         kept
@@ -143,4 +149,13 @@ impl Session {
         self.timeline.replace_log(log, sizes);
         self.move_to(leaf)
     }
+}
+
+/// Whether bytes and pictures in view count for one of two assemblies and not for the other.
+fn is_other_tally(one: &Assembly, other: &Assembly) -> bool {
+    let counts = |assembly: &Assembly| {
+        let trigger = &assembly.policy().trigger;
+        trigger.bytes.is_some() || trigger.media.is_some()
+    };
+    counts(one) != counts(other)
 }

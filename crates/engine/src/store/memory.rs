@@ -147,6 +147,8 @@ impl Store for MemoryStore {
         let mut tables = self.tables();
         let gone = tables.sessions.remove(&session);
         tables.nodes.retain(|_, (owner, _)| *owner != session);
+        let own = session.memo_name("");
+        tables.memos.retain(|name, _| !name.starts_with(&own));
         ready(gone.map(drop).ok_or(StoreError::NoSession(session)))
     }
 

@@ -9,6 +9,14 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionId(pub u64);
 
+impl SessionId {
+    /// The name of a memo that belongs to the session, and is forgotten with it; with nothing behind it, what the names of all of them
+    /// begin with.
+    pub fn memo_name(self, what: &str) -> String {
+        format!("of {self} {what}")
+    }
+}
+
 impl fmt::Display for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "s{:04}", self.0)

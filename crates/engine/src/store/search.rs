@@ -9,7 +9,7 @@ use std::collections::HashSet;
 /// What is looked for. What is not said is not asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchQuery {
-    /// All of these words, in any order; the last may be the beginning of one.
+    /// All of these words, in any order; the last may be the beginning of one, from three letters on.
     pub words: String,
     /// Said in this session.
     pub session: Option<SessionId>,

@@ -324,3 +324,39 @@ fn two_servers_on_one_file_serve_a_conversation_each() {
     assert_eq!(sessions.len(), 2);
     assert!(entries(0) >= TURNS as u64 && entries(1) >= TURNS as u64, "{sessions:?}");
 }
+
+#[test]
+fn a_served_session_is_called_after_what_a_person_said_first() {
+    let stage = Stage::new("");
+    let proxy = stage.serve(&ARGS);
+    let mut talk = talk();
+    talk.say(&proxy, "please look at\n  the parser");
+    talk.say(&proxy, "and at the walk");
+    assert!(proxy.interrupt(), "it ends well");
+    let names: Vec<Value> = stored(&stage).iter().map(|one| one["title"].clone()).collect();
+    assert_eq!(names, ["please look at the parser"]);
+    let shown = stage.command(&["sessions", "--stored"]).output().expect("the program runs");
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.contains("please look at the parser"), "{shown}");
+}
+
+#[test]
+fn calls_whose_stream_says_nothing_of_what_they_took_are_told_as_our_own_count() {
+    let stage = Stage::new("");
+    let proxy = stage.serve(&ARGS);
+    for (turn, options) in [(0, Value::Null), (1, serde_json::json!({"include_usage": true}))] {
+        let messages = serde_json::json!([{"role": "user", "content": words(turn)}]);
+        let mut body = serde_json::json!({"model": "gpt-4o", "stream": true, "messages": messages});
+        if !options.is_null() {
+            body["stream_options"] = options;
+        }
+        assert_eq!(proxy.try_act(reqwest::Method::POST, "/v1/chat/completions", &body).0, 200);
+    }
+    until(|| cost(&stage)["total"]["primary"]["calls"] == 2);
+    assert!(proxy.interrupt(), "it ends well");
+    let total = cost(&stage)["total"]["primary"].clone();
+    assert_eq!((&total["calls"], &total["estimated"]), (&2.into(), &1.into()), "{total}");
+    let shown = stage.command(&["cost"]).output().expect("the program runs");
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.contains("1 of the calls by our own count: their provider said nothing"), "{shown}");
+}

@@ -1,7 +1,7 @@
 //! The table: order, choice, width, and the index behind it.
 
 use crate::home::{self, CLAUDE, CODEX, Home, PI};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::SystemTime;
 
 /// Three sessions, the newest of Claude Code's.
@@ -182,4 +182,36 @@ fn what_is_kept_of_sessions_is_for_their_owner_alone() {
         let mode = std::fs::metadata(cache.join(name)).expect("it is kept").permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
+}
+
+#[test]
+fn what_subagents_cost_is_the_same_in_the_table_in_inspect_and_in_the_store() {
+    let home = Home::new();
+    let project = home.project();
+    let mut lines = home::claude(&project, CLAUDE, 3);
+    let without = || home.parsed(&["inspect", CLAUDE, "--json"])["cost"]["total"].clone();
+    home.write(&home::claude_name(&project, CLAUDE), 0, &lines);
+    let alone = without();
+    assert_eq!(alone["calls"], 3);
+    // A reply of a subagent's in two records, as they come while it streams: one call.
+    for at in 0..2 {
+        let mut side = lines[4].clone();
+        (side["isSidechain"], side["uuid"]) = (json!(true), json!(format!("side-{at}")));
+        (side["message"]["id"], side["parentUuid"]) = (json!("msg_side"), Value::Null);
+        lines.insert(5, side);
+    }
+    home.write(&home::claude_name(&project, CLAUDE), 1, &lines);
+    let survey = home.parsed(&["inspect", CLAUDE, "--json"]);
+    assert_eq!((&survey["cost"]["total"]["calls"], &survey["side_calls"]), (&json!(4), &json!(1)));
+    let dollars = |value: &Value| value.as_f64().expect("it has a price");
+    let spent = dollars(&survey["cost"]["total"]["dollars"]);
+    assert!((spent / dollars(&alone["dollars"]) - 4.0 / 3.0).abs() < 1e-9, "{survey}");
+    let row = &home.parsed(&["sessions", "--json"])["sessions"][0];
+    assert!((dollars(&row["spent_dollars"]) - spent).abs() < 1e-9, "{row}");
+    let shown = home.printed(&["inspect", CLAUDE]);
+    assert!(shown.contains("1 call of subagents among them"), "{shown}");
+    home.printed(&["import", CLAUDE]);
+    let stored = &home.parsed(&["cost", "--json"])["total"]["primary"];
+    assert_eq!(stored["calls"], 4);
+    assert!((dollars(&stored["dollars"]) - spent).abs() < 1e-9, "{stored}");
 }

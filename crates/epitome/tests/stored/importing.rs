@@ -134,3 +134,44 @@ fn a_session_that_is_not_there_is_named() {
         );
     }
 }
+
+#[test]
+fn what_was_imported_has_the_times_of_its_file_and_is_found_by_them() {
+    for desk in Desk::of_each_kind() {
+        let said = |at: usize, kind: &str, time: &str| {
+            let parent = at.checked_sub(1).map(|before| format!("u{before}"));
+            let text = json!([{"type": "text", "text": format!("the parser, word {at}")}]);
+            let usage = json!({"input_tokens": 1_000, "output_tokens": 10});
+            let message = json!({"id": format!("msg_{at}"), "role": kind, "model": "claude-sonnet-4-5", "content": text, "usage": usage});
+            json!({"type": kind, "uuid": format!("u{at}"), "parentUuid": parent, "sessionId": "s", "timestamp": time, "message": message})
+        };
+        let lines = [
+            said(0, "user", "2026-01-31T09:29:00.000Z"),
+            said(1, "assistant", "2026-01-31T09:30:00.000Z"),
+            said(2, "user", "2026-02-03T08:00:00.000Z"),
+            said(3, "assistant", "2026-02-03T08:00:10.000Z"),
+        ];
+        let file: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let session = desk.import("s.jsonl", file);
+        let (first, second) = (1_769_851_800_000_u64, 1_770_105_610_000_u64);
+        let times = |rows: &serde_json::Value| -> Vec<serde_json::Value> {
+            rows["entries"].as_array().expect("a list").iter().map(|row| row["time_ms"].clone()).collect()
+        };
+        let history = desk.json(&["history", &session, "--json"]);
+        assert_eq!(times(&history), [json!(null), json!(first), json!(null), json!(second)]);
+        let found = |args: &[&str]| -> Vec<serde_json::Value> {
+            let hits = desk.json(&[&["search", "parser", "--json"], args].concat());
+            let mut ids: Vec<_> =
+                hits["hits"].as_array().expect("a list").iter().map(|hit| hit["entry"].clone()).collect();
+            ids.sort_by_key(ToString::to_string);
+            ids
+        };
+        assert_eq!(
+            found(&["--since", "2026-02-01"]),
+            ["m0003"],
+            "what is said has the time of the reply before it"
+        );
+        assert_eq!(found(&["--since", "2026-01-31"]), ["m0000", "m0001", "m0002", "m0003"]);
+        assert_eq!(found(&["--since", "2026-02-04"]), [json!(null); 0]);
+    }
+}

@@ -73,6 +73,16 @@ impl Agent {
         }
         body.to_string()
     }
+
+    /// The same request answered, and gone on with by `last`.
+    fn body_behind(&self, turns: usize, last: &str) -> String {
+        let [mut body, ended] = ["and now?", last]
+            .map(|last| serde_json::from_str::<Value>(&self.body(turns, last)).expect("JSON"));
+        let field = if self.path == "/v1/responses" { "input" } else { "messages" };
+        let ended = ended[field].as_array().expect("a list");
+        body[field].as_array_mut().expect("a list").extend_from_slice(&ended[ended.len() - 2..]);
+        body.to_string()
+    }
 }
 
 async fn stage() -> Stage {
@@ -113,6 +123,27 @@ async fn an_agents_own_compaction_is_shown_the_history_itself_where_that_fits() 
         let sent = send(&stage, &agent, turns + 1, agent.asks).await;
         assert_eq!(sent, agent.body(turns + 1, agent.asks), "as it came");
         assert_eq!((made(&stage).await, stage.sessions().await.len()), (1, 1));
+    }
+}
+
+#[tokio::test]
+async fn whoever_counts_it_is_told_of_the_history_that_would_be_sent() {
+    for (agent, counts) in
+        [(AGENTS[0], "/v1/messages/count_tokens"), (AGENTS[1], "/v1/responses/input_tokens")]
+    {
+        let stage = stage().await;
+        let turns = until_compacted(&stage, &agent).await;
+        let count = async |last: &str| {
+            let reply = stage.post(counts, agent.body_behind(turns, last)).send().await.expect("it answers");
+            let original =
+                reply.headers()["x-epitome-original-input-tokens"].to_str().expect("a figure").to_owned();
+            let counted: Value = reply.json().await.expect("a count");
+            (counted["input_tokens"].as_u64(), original.parse::<u64>().ok())
+        };
+        let (said, original) = count("and then?").await;
+        assert!(said < original, "{said:?} of {original:?}");
+        let (asked, original) = count(agent.asks).await;
+        assert_eq!(asked, original, "as it came");
     }
 }
 

@@ -233,14 +233,14 @@ async fn look(client: &Client, url: &str) -> Seen {
     seen
 }
 
-fn client() -> Client {
-    let client = Client::builder().no_gzip().read_timeout(CLIENT_PATIENCE).pool_max_idle_per_host(0);
+fn client(patience: Duration) -> Client {
+    let client = Client::builder().no_gzip().read_timeout(patience).pool_max_idle_per_host(0);
     client.build().expect("a client")
 }
 
 #[tokio::test]
 async fn the_client_sees_what_it_would_have_seen_directly() {
-    let client = client();
+    let client = client(CLIENT_PATIENCE);
     for fault in FAULTS {
         let base = upstream(fault).await;
         let (url, _running) = serve(&base, LARGE).await;
@@ -303,11 +303,13 @@ async fn endless(listener: TcpListener, open: Arc<AtomicUsize>) {
 }
 
 /// Opens a stream, hears its first word, and hangs up.
-async fn give_up(client: &Client, url: &str, number: usize) -> Option<Bytes> {
+async fn give_up(client: &Client, url: &str, number: usize) -> Result<Bytes, String> {
     let said = json!({"role": "user", "content": format!("talk {}", number % 7)});
     let body = json!({"model": "local", "stream": true, "messages": [said]}).to_string();
-    let response = client.post(format!("{url}/v1/chat/completions")).body(body).send().await.ok()?;
-    response.bytes_stream().next().await?.ok()
+    let told = |error: reqwest::Error| format!("{error:?}");
+    let response = client.post(format!("{url}/v1/chat/completions")).body(body).send().await.map_err(told)?;
+    let first = response.bytes_stream().next().await;
+    first.ok_or("it ended without a word")?.map_err(told)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -317,14 +319,14 @@ async fn streams_that_are_given_up_leave_nothing_behind() {
     let open = Arc::new(AtomicUsize::new(0));
     tokio::spawn(endless(listener, open.clone()));
     let (url, _running) = serve(&base, LARGE).await;
-    let client = client();
+    let client = client(BUSY_PATIENCE);
     let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
-    let (mut before, mut heard) = ((held(), tasks()), 0);
+    let (mut before, mut unheard) = ((held(), tasks()), Vec::new());
     let all = streams();
     for first in (0..all).step_by(AT_ONCE) {
         let numbers = first..(first + AT_ONCE).min(all);
         let given_up = futures_util::future::join_all(numbers.map(|number| give_up(&client, &url, number)));
-        heard += given_up.await.into_iter().flatten().filter(|piece| !piece.is_empty()).count();
+        unheard.extend(given_up.await.into_iter().filter_map(Result::err));
         // What is made once, such as threads and tables, is there by then.
         if first == AT_ONCE * 8 {
             settle(&open).await;
@@ -333,13 +335,17 @@ async fn streams_that_are_given_up_leave_nothing_behind() {
     }
     settle(&open).await;
     let after = (held(), tasks());
-    assert_eq!((heard, open.load(Ordering::SeqCst)), (all, 0), "each was heard, and none is listened to");
+    assert_eq!(unheard, [""; 0], "each was heard");
+    assert_eq!(open.load(Ordering::SeqCst), 0, "none is listened to");
     let ((memory_before, files_before), tasks_before) = before;
     let ((memory_after, files_after), tasks_after) = after;
     assert!(files_after <= files_before + 8, "{files_before} files, then {files_after}");
     assert!(tasks_after <= tasks_before + 8, "{tasks_before} tasks, then {tasks_after}");
     assert!(memory_after <= memory_before + MEMORY_KB_MAX, "{memory_before} KB, then {memory_after}");
 }
+
+/// What is said here is not how long something takes: on a machine with other work a first word may take seconds.
+const BUSY_PATIENCE: Duration = Duration::from_secs(60);
 
 /// What an allocator may keep for itself, and the sessions that were talked in.
 const MEMORY_KB_MAX: u64 = 24 << 10;

@@ -3,7 +3,7 @@
 use crate::SMALL;
 use crate::stage::{Stage, answer, body, history, serve_stored};
 use epitome_core::KeptBodies;
-use epitome_engine::store::{MemoryStore, Store as _};
+use epitome_engine::store::{Memo, MemoryStore, Store as _};
 use epitome_server::ServerStore;
 use epitome_upstream::Script;
 use reqwest::{Client, StatusCode};
@@ -20,6 +20,12 @@ async fn send(stage: &Stage, store: &ServerStore, messages: &[Value]) -> String 
     sent.strip_suffix("]}").expect("the list is last").to_owned()
 }
 
+/// The heads that are stored.
+async fn heads(memory: &MemoryStore) -> Vec<Memo> {
+    let memos = memory.memos("of ").await.expect("memos");
+    memos.into_iter().filter(|memo| memo.name.contains(" head ")).collect()
+}
+
 #[tokio::test]
 async fn whoever_goes_on_with_a_session_sends_the_head_that_was_stored_and_writes_none_anew() {
     let stage = Stage::new(Script { tool_rounds: 0, ..Script::default() }, SMALL).await;
@@ -31,7 +37,7 @@ async fn whoever_goes_on_with_a_session_sends_the_head_that_was_stored_and_write
     let second = send(&stage, &store, &all[..all.len() - 2]).await;
     assert!(second.starts_with(&first), "as it was sent:\n{first}\n{second}");
     // Another version would write this in other words.
-    let heads = memory.memos("head ").await.expect("memos");
+    let heads = heads(&memory).await;
     let [head] = &heads[..] else { panic!("one head: {}", heads.len()) };
     let other = |text: &str| text.replace("<epitome-summary", "<epitome-digest");
     let value = other(std::str::from_utf8(&head.value).expect("JSON")).into_bytes();
@@ -43,7 +49,8 @@ async fn whoever_goes_on_with_a_session_sends_the_head_that_was_stored_and_write
 #[tokio::test]
 async fn a_branch_that_shares_the_compaction_is_sent_none_of_what_the_other_said_behind_it() {
     let stage = Stage::new(Script { tool_rounds: 0, ..Script::default() }, SMALL).await;
-    let store = ServerStore { store: Arc::new(MemoryStore::default()), key: [7; 32], keep: KeptBodies::All };
+    let memory = Arc::new(MemoryStore::default());
+    let store = ServerStore { store: memory.clone(), key: [7; 32], keep: KeptBodies::All };
     let all = history(60, "the parser");
     let sent: Value =
         serde_json::from_str(&format!("{}]}}", send(&stage, &store, &all).await)).expect("JSON");
@@ -61,4 +68,10 @@ async fn a_branch_that_shares_the_compaction_is_sent_none_of_what_the_other_said
     let bravo = send(&stage, &store, &said("BRAVO")).await;
     let has = |sent: &str| ["<epitome-summary", "ALPHA", "BRAVO"].map(|words| sent.contains(words));
     assert_eq!([has(&alpha), has(&bravo)], [[true, true, false], [true, false, true]], "{bravo}");
+    // Each branch has a head of its own: gone on with in turn, none is written anew.
+    let stored = heads(&memory).await;
+    for (words, sent) in [("ALPHA", &alpha), ("BRAVO", &bravo), ("ALPHA", &alpha)] {
+        assert_eq!(send(&stage, &store, &said(words)).await, *sent);
+    }
+    assert_eq!(heads(&memory).await, stored);
 }

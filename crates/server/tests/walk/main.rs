@@ -11,6 +11,8 @@ mod endpoints;
 mod faults;
 mod heads;
 mod instructions;
+mod kept_replies;
+mod neighbours;
 mod observing;
 mod odd_bodies;
 mod overflow_rows;

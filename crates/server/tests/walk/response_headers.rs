@@ -4,7 +4,7 @@ use crate::stage::{Stage, body, history};
 use epitome_core::Policy;
 use epitome_server::SessionRule;
 use epitome_upstream::{Place, Script};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const SMALL: u64 = 8_000;
 const LARGE: u64 = 64_000;
@@ -46,8 +46,8 @@ async fn a_reply_says_which_session_took_its_request_up_and_what_was_done_stream
         let (before, after) = (&record["tokens_before"], &record["tokens_after"]);
         assert_eq!(value(&long, "compaction"), format!("made; before={before}; after={after}"));
         let mut more = all.clone();
-        more.push(serde_json::json!({"role": "assistant", "content": "so"}));
-        more.push(serde_json::json!({"role": "user", "content": "go on"}));
+        more.push(json!({"role": "assistant", "content": "so"}));
+        more.push(json!({"role": "user", "content": "go on"}));
         let again = told(&stage, "/v1/messages", body(&more, is_streamed)).await;
         let (whole, sent) = (value(&again, "original-input-tokens"), value(&again, "input-tokens"));
         assert_eq!(value(&again, "compaction"), format!("in-use; before={whole}; after={sent}"));
@@ -69,6 +69,29 @@ async fn a_recovery_is_told_and_what_passed_through_says_nothing() {
     assert!(value(&mended, "compaction").starts_with("made; before="));
     let passed = told(&stage, "/v1/messages", "{\"model\":1}".to_owned()).await;
     assert_eq!(passed, [], "it was not taken up");
+}
+
+/// Row 7 of the table of refusals: thinking that is bound to other words. What was made for the first sending is told, for the client
+/// sees one reply.
+#[tokio::test]
+async fn a_compaction_made_for_a_request_that_was_then_refused_is_told_as_made() {
+    let plan = "chat:1=error=7".parse().expect("a plan");
+    let stage = Stage::new(Script { tool_rounds: 0, plan, ..Script::default() }, SMALL).await;
+    let mut all = history(60, "the parser");
+    let thinking = json!({"type": "thinking", "thinking": "so", "signature": "c2ln"});
+    let call = json!({"type": "tool_use", "id": "toolu_last", "name": "read", "input": {}});
+    all.push(json!({"role": "assistant", "content": [thinking, call]}));
+    let result = json!({"type": "tool_result", "tool_use_id": "toolu_last", "content": "ok"});
+    all.push(json!({"role": "user", "content": [result]}));
+    let mended = told(&stage, "/v1/messages", body(&all, false)).await;
+    assert_eq!(value(&mended, "recovery"), "leave-thinking-out");
+    let sessions = stage.sessions().await;
+    let records = sessions[0]["compactions"].as_array().expect("a list");
+    let made: Vec<String> = records
+        .iter()
+        .map(|record| format!("made; before={}; after={}", record["tokens_before"], record["tokens_after"]))
+        .collect();
+    assert_eq!(made, [value(&mended, "compaction")]);
 }
 
 #[tokio::test]

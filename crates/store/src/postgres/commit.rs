@@ -4,6 +4,7 @@
 
 use super::database::{Client, Database};
 use super::failure::Failure;
+use super::grow::{EntryColumns, SingleEntry, grow, grow_by_one};
 use super::number;
 use super::sql::hot;
 use crate::batch::{BatchRows, EntryRow, LateText, Support};
@@ -98,8 +99,16 @@ pub(super) const BEGIN_ASYNC: &str = "BEGIN; SET LOCAL synchronous_commit = off"
 async fn in_one_trip(commit: &Commit, client: &Client, supports: &[Support]) -> Result<i64, Failure> {
     let slices = slices(&commit.rows.entries, |row| row.body.len() + row.said.as_ref().map_or(0, Vec::len));
     let (first, more) = slices.split_first().map_or((&[][..], &[][..]), |(first, more)| (*first, more));
-    let grow = grow(commit, client, supports, first).await?;
-    let writes = writes(commit, client, more).await?;
+    let single = SingleEntry::of(&commit.rows, supports);
+    let is_whole = single.is_some();
+    let grow = match single {
+        Some(single) => grow_by_one(commit, client, single).await?,
+        None => grow(commit, client, supports, first).await?,
+    };
+    let mut writes = writes(commit, client, more).await?;
+    if !is_whole {
+        writes.extend(apart(commit, client).await?);
+    }
     let grown = if writes.is_empty() && commit.waits_for_disk() {
         // A statement alone is a transaction.
         grow.await?
@@ -121,36 +130,6 @@ async fn end_behind(client: &Client, writes: Vec<Write<'_>>) -> Result<(), Error
     }
     // The commit is sent last and at once: where one of the others fails, the server makes a rollback of it.
     try_join(try_join_all(writes), client.batch_execute("COMMIT")).await.map(drop)
-}
-
-/// Grows the session by all entries of a batch and appends the first of them; nothing comes of it where it is refused.
-async fn grow<'a>(
-    commit: &'a Commit,
-    client: &'a Client,
-    supports: &[Support],
-    first: &'a [EntryRow],
-) -> Result<BoxFuture<'a, Result<Option<Row>, Error>>, Failure> {
-    let sql = client.prepare_cached(hot::GROW).await?;
-    let Commit { tenant, lease, expected, rows, offset, attempt, .. } = commit;
-    let (session, fence) = (number(lease.session), lease.fence as i64);
-    let (expected, added) = (*expected as i64, rows.entries.len() as i64);
-    let leaf = rows.leaf.map(|leaf| i64::from(leaf.0));
-    let asked: Vec<i64> = supports.iter().map(|support| i64::from(support.entry.0)).collect();
-    let kinds: Vec<i64> = supports.iter().map(Support::kinds).collect();
-    let columns = EntryColumns::of(first);
-    Ok(Box::pin(async move {
-        let EntryColumns { ids, parents, kinds: own, bodies, said, times } = &columns;
-        let (about, time_ms) = (&rows.about, &rows.time_ms);
-        client
-            .query_opt(
-                &sql,
-                &[
-                    tenant, &session, &fence, &expected, &added, &leaf, time_ms, about, offset, attempt,
-                    &asked, &kinds, ids, parents, own, bodies, said, times,
-                ],
-            )
-            .await
-    }))
 }
 
 /// Why a session took no batch.
@@ -192,7 +171,7 @@ async fn kinds(
 
 type Write<'a> = BoxFuture<'a, Result<u64, Error>>;
 
-/// Everything that a batch writes behind the first of its entries, ready to be sent.
+/// What a batch writes behind the first of its entries, without what lies apart, ready to be sent.
 async fn writes<'a>(
     commit: &'a Commit,
     client: &'a Client,
@@ -202,11 +181,6 @@ async fn writes<'a>(
     let mut writes = Vec::new();
     for slice in more {
         writes.push(entries(commit, client, slice).await?);
-    }
-    // In the order of their hashes: two commits that say the same wait for each other, and not each for the other.
-    let bodies: Vec<_> = counted(&rows.bodies).into_iter().collect();
-    for slice in slices(&bodies, |(_, (_, body))| body.len()) {
-        writes.push(said(commit, client, slice).await?);
     }
     for slice in slices(&rows.late, |one| {
         one.said.column.len() + one.said.body.as_ref().map_or(0, |(_, body)| body.len())
@@ -229,6 +203,17 @@ async fn writes<'a>(
     let placed: Vec<_> = (1..).zip(&rows.events).collect();
     for slice in slices(&placed, |(_, body)| body.len()) {
         writes.push(events(commit, client, slice).await?);
+    }
+    Ok(writes)
+}
+
+/// What was said and lies apart, ready to be sent.
+async fn apart<'a>(commit: &'a Commit, client: &'a Client) -> Result<Vec<Write<'a>>, Failure> {
+    // In the order of their hashes: two commits that say the same wait for each other, and not each for the other.
+    let bodies: Vec<_> = counted(&commit.rows.bodies).into_iter().collect();
+    let mut writes = Vec::new();
+    for slice in slices(&bodies, |(_, (_, body))| body.len()) {
+        writes.push(said(commit, client, slice).await?);
     }
     Ok(writes)
 }
@@ -256,29 +241,6 @@ fn counted(bodies: &[(BodyHash, Vec<u8>)]) -> BTreeMap<&BodyHash, (i64, &[u8])> 
         counted.entry(hash).or_insert((0, body.as_slice())).0 += 1;
     }
     counted
-}
-
-/// Entries as statements take them: an array for each column.
-struct EntryColumns<'a> {
-    ids: Vec<i64>,
-    parents: Vec<Option<i64>>,
-    kinds: Vec<i16>,
-    bodies: Vec<&'a [u8]>,
-    said: Vec<Option<&'a [u8]>>,
-    times: Vec<Option<i64>>,
-}
-
-impl<'a> EntryColumns<'a> {
-    fn of(rows: &'a [EntryRow]) -> Self {
-        Self {
-            ids: rows.iter().map(|row| i64::from(row.id.0)).collect(),
-            parents: rows.iter().map(|row| row.parent.map(|EntryId(parent)| i64::from(parent))).collect(),
-            kinds: rows.iter().map(|row| row.kind as i16).collect(),
-            bodies: rows.iter().map(|row| row.body.as_slice()).collect(),
-            said: rows.iter().map(|row| row.said.as_deref()).collect(),
-            times: rows.iter().map(|row| row.time_ms).collect(),
-        }
-    }
 }
 
 async fn entries<'a>(

@@ -87,17 +87,37 @@ impl Replica {
     }
 
     pub(super) async fn create(&self, tenant: TenantId) -> Result<SessionId, Failure> {
-        let number = match self.tenant(tenant).await? {
-            Some(number) => number,
-            None => {
-                self.database.repeat(|client| async move { make_tenant(&client, tenant).await }).await?;
-                self.tenant(tenant).await?.ok_or_else(|| Failure::damaged("a tenant was not made"))?
-            }
-        };
+        let number = self.made_tenant(tenant).await?;
         // One that is made and not answered for is a session in which nothing was said.
-        let session = self.database.repeat(|client| async move { create(&client, number).await }).await?;
+        let made = self.database.repeat(|client| async move { create(&client, number, None).await });
+        let Lease { session, .. } = made.await?;
         self.tenants().remember_session(session, number);
         Ok(session)
+    }
+
+    /// Makes a session that this replica holds.
+    pub(super) async fn begin(&self, tenant: TenantId) -> Result<Lease, Failure> {
+        let number = self.made_tenant(tenant).await?;
+        let holder = &self.holder;
+        let made = self.database.repeat(|client| async move {
+            if !holder.is_sure() {
+                holder.renew(&client).await?;
+            }
+            create(&client, number, Some(holder.number())).await
+        });
+        let lease = made.await?;
+        self.tenants().remember_session(lease.session, number);
+        self.holder.take(lease);
+        Ok(lease)
+    }
+
+    /// The number of a tenant, which is made where nothing is kept for it yet.
+    async fn made_tenant(&self, tenant: TenantId) -> Result<i64, Failure> {
+        if let Some(number) = self.tenant(tenant).await? {
+            return Ok(number);
+        }
+        self.database.repeat(|client| async move { make_tenant(&client, tenant).await }).await?;
+        self.tenant(tenant).await?.ok_or_else(|| Failure::damaged("a tenant was not made"))
     }
 
     pub(super) async fn find(
@@ -230,9 +250,12 @@ async fn tenant_of(client: &Client, session: SessionId) -> Result<Option<i64>, F
     Ok(row.map(|row| row.try_get(0)).transpose()?)
 }
 
-async fn create(client: &Client, tenant: i64) -> Result<SessionId, Failure> {
+/// A new session under its first fence.
+async fn create(client: &Client, tenant: i64, holder: Option<i64>) -> Result<Lease, Failure> {
     let sql = client.prepare_cached(hot::CREATE).await?;
-    Ok(read::session_id(client.query_one(&sql, &[&tenant]).await?.try_get(0)?))
+    let row = client.query_one(&sql, &[&tenant, &holder]).await?;
+    let (session, fence): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+    Ok(Lease { session: read::session_id(session), fence: fence as u64 })
 }
 
 /// The fence of a lease that was free: its session had no holder, or one that is gone.
@@ -279,6 +302,7 @@ async fn remove(client: &Client, tenant: i64, session: SessionId) -> Result<(), 
         let rows = client.execute(sql, &[&tenant, &number(session)]).await?;
         removed.get_or_insert(rows);
     }
+    client.execute(wide::FORGET_MEMOS, &[&session.memo_name("")]).await?;
     client.batch_execute("COMMIT").await?;
     match removed {
         Some(0) | None => Err(StoreError::NoSession(session).into()),

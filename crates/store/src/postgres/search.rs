@@ -8,20 +8,24 @@ use super::number;
 use super::read::{self, entry_id, session_id};
 use super::replica::Replica;
 use super::sql::wide;
-use crate::search::{IndexedTerms, WantedTerms};
+use crate::search::{IndexedTerms, RANKED_MAX, WantedTerms};
 use epitome_core::Message;
 use epitome_engine::store::{SearchHit, SearchQuery, StoreError, readable, snippet};
 use futures_util::future::try_join_all;
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use std::collections::BTreeMap;
 use tokio_postgres::Row;
 
+/// So many sessions are indexed at once: one is made into terms while others are written. Each takes a connection of the replica's ten.
+const SESSIONS_AT_ONCE: usize = 4;
 /// So many entries are indexed by one statement: their session is locked as long as it takes.
 const ENTRIES_AT_ONCE: i64 = 200;
 /// A vector may take a megabyte, with its places; a message with more different terms is indexed in several parts.
 const VECTOR_BYTES_MAX: usize = 256 << 10;
-/// Places further on than this are not told apart, and of one term no more places are kept than this, by PostgreSQL.
+/// Places further on than this are not told apart by PostgreSQL.
 const PLACE_MAX: usize = 16_383;
-const PLACES_MAX: usize = 256;
+/// So many places of one term are kept: each counts less than the one before, and the ninth for next to nothing.
+const PLACES_MAX: usize = 8;
 
 /// What terms of tools and of files begin with: no word that was said holds a colon.
 const TOOL: &str = "tool:";
@@ -47,9 +51,8 @@ impl Replica {
             },
         };
         let pending = self.database.repeat(|client| async move { pending(&client, tenant, query).await });
-        for one in &pending.await? {
-            self.index(one).await?;
-        }
+        let indexing = stream::iter(pending.await?).map(|one| async move { self.index(&one).await });
+        indexing.buffer_unordered(SESSIONS_AT_ONCE).try_collect::<()>().await?;
         let wanted = &wanted;
         self.database.repeat(|client| async move { search(&client, tenant, query, wanted).await }).await
     }
@@ -109,7 +112,8 @@ async fn index_locked(client: &Client, pending: &Pending) -> Result<(), Failure>
     Ok(())
 }
 
-/// The terms of a message as PostgreSQL writes them, in as many parts as they need; none where it has none.
+/// The terms of a message as PostgreSQL writes them, in as many parts as they need; none where it has none. Places are there to be counted:
+/// a term without any counts as one that stands once, and takes less room, which matters as the vector is stored beside its index.
 fn vectors(message: &Message) -> Vec<String> {
     let IndexedTerms { said, tools, files } = IndexedTerms::of(message);
     let mut places: BTreeMap<String, Vec<usize>> = BTreeMap::new();
@@ -121,7 +125,7 @@ fn vectors(message: &Message) -> Vec<String> {
     }
     let mut vectors = vec![String::new()];
     for (term, mut places) in places {
-        places.truncate(PLACES_MAX);
+        places.truncate(if places.len() == 1 { 0 } else { PLACES_MAX });
         if vectors.last().is_none_or(|last| last.len() > VECTOR_BYTES_MAX) {
             vectors.push(String::new());
         }
@@ -158,7 +162,8 @@ async fn search(
     let time = |time: Option<u64>| time.map(|time| i64::try_from(time).unwrap_or(i64::MAX));
     let (session, limit) = (query.session.map(number), i64::try_from(query.limit()).unwrap_or(i64::MAX));
     let (since, until) = (time(query.since_ms), time(query.until_ms));
-    let rows = client.query(&sql, &[&matching, &tenant, &session, &since, &until, &limit]).await?;
+    let rows =
+        client.query(&sql, &[&matching, &tenant, &session, &since, &until, &limit, &RANKED_MAX]).await?;
     let words = wanted.all();
     let hits = try_join_all(rows.iter().map(|row| hit(client, row, &words))).await?;
     Ok(hits.into_iter().flatten().collect())

@@ -11,11 +11,12 @@ pub(super) mod hot {
     pub(in crate::postgres) const MAKE_TENANT: &str =
         "INSERT INTO tenants (name) VALUES ($1) ON CONFLICT (name) DO NOTHING";
 
+    /// A session that nobody holds, or that `$2` holds from the beginning.
     pub(in crate::postgres) const CREATE: &str = "
-        INSERT INTO sessions (tenant, session, created_ms, changed_ms, about)
-        SELECT $1, nextval('session_numbers'), now.ms, now.ms, '{}'
+        INSERT INTO sessions (tenant, session, created_ms, changed_ms, about, holder, fence)
+        SELECT $1, nextval('session_numbers'), now.ms, now.ms, '{}', $2::bigint, CASE WHEN $2 IS NULL THEN 0 ELSE 1 END
         FROM (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms) AS now
-        RETURNING session";
+        RETURNING session, fence";
 
     pub(in crate::postgres) const FIND: &str = "
         SELECT asked.depth, chains.session, chains.entry
@@ -96,6 +97,37 @@ pub(super) mod hot {
             FROM grown, unnest($13::bigint[], $14::bigint[], $15::smallint[], $16::bytea[], $17::bytea[], $18::bigint[])
                 AS row (entry, parent, kind, body, said, time_ms))
         SELECT number FROM grown";
+
+    /// Grows a session by one entry that leans on its parent alone, as most batches do: no arrays, and half the work of `GROW`. `$10` is
+    /// the parent, `$11` has a bit for each kind it may be of.
+    macro_rules! grown_by_one {
+        () => {
+            "WITH grown AS (
+                UPDATE sessions SET entries = entries + 1, leaf = coalesce($5, leaf), changed_ms = coalesce($6, changed_ms),
+                    about = coalesce($7, about), number = pg_current_xact_id()::text::bigint + $8, attempt = $9
+                WHERE tenant = $1 AND session = $2 AND fence = $3 AND entries = $4 AND ($10::bigint IS NULL OR (
+                    SELECT $11::bigint >> kind & 1 FROM entries
+                    WHERE entries.tenant = $1 AND entries.session = $2 AND entries.entry = $10) = 1)
+                RETURNING session)"
+        };
+    }
+    macro_rules! one_appended {
+        () => {
+            "INSERT INTO entries (tenant, session, entry, parent, kind, time_ms, body, said)
+            SELECT $1, $2, $4, $10, $12::smallint, $13::bigint, $14::bytea, $15::bytea FROM grown
+            RETURNING pg_current_xact_id()::text::bigint + $8"
+        };
+    }
+    pub(in crate::postgres) const GROW_BY_ONE: &str = concat!(grown_by_one!(), " ", one_appended!());
+
+    /// The same for an entry whose text lies apart, `$17` under its hash `$16`.
+    pub(in crate::postgres) const GROW_BY_ONE_APART: &str = concat!(
+        grown_by_one!(),
+        ", apart AS (
+            INSERT INTO bodies (tenant, hash, uses, body) SELECT $1, $16::bytea, 1, $17::bytea FROM grown
+            ON CONFLICT (tenant, hash) DO UPDATE SET uses = bodies.uses + 1) ",
+        one_appended!()
+    );
 
     /// This and what follows goes out behind `GROW`, before anybody knows what came of that: it does nothing unless the session
     /// has the number of this very transaction. `$3` is what is added to that.
@@ -184,7 +216,7 @@ pub(super) mod hot {
 
     /// All of these, for the test.
     #[cfg(test)]
-    pub(super) const ALL: [&str; 28] = [
+    pub(super) const ALL: [&str; 30] = [
         TENANT,
         MAKE_TENANT,
         CREATE,
@@ -201,6 +233,8 @@ pub(super) mod hot {
         FENCE,
         RELEASE,
         GROW,
+        GROW_BY_ONE,
+        GROW_BY_ONE_APART,
         KINDS,
         INSERT_ENTRIES,
         INSERT_BODIES,
@@ -222,7 +256,7 @@ pub(super) mod holder {
         INSERT INTO holders (process, ends) VALUES ($1, clock_timestamp() + $2::bigint * interval '1 millisecond')
         RETURNING holder";
 
-    /// Others may have struck it out meanwhile.
+    /// Others may have struck it out meanwhile, so it is entered anew; but not where it has left.
     pub(in crate::postgres) const RENEW: &str = "
         INSERT INTO holders (holder, process, ends)
         VALUES ($1, $2, clock_timestamp() + $3::bigint * interval '1 millisecond')
@@ -256,6 +290,8 @@ pub(super) mod wide {
         INSERT INTO memos (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 
     pub(in crate::postgres) const FORGET_MEMO: &str = "DELETE FROM memos WHERE name = $1";
+
+    pub(in crate::postgres) const FORGET_MEMOS: &str = "DELETE FROM memos WHERE starts_with(name, $1)";
 
     pub(in crate::postgres) const LIST: &str = "
         SELECT session, entries, leaf, created_ms, changed_ms, about,
@@ -317,13 +353,17 @@ pub(super) mod wide {
         SELECT $1, $2, row.entry, row.part, row.time_ms, row.terms::tsvector
         FROM moved, unnest($5::bigint[], $6::bigint[], $7::bigint[], $8::text[]) AS row (entry, part, time_ms, terms)";
 
+    /// The newest that match, ranked: to rank one is to read its vector, which lies apart.
     pub(in crate::postgres) const SEARCH: &str = "
-        SELECT tenant, session, entry, max(time_ms), max(ts_rank(terms, query, 1)) AS rank
-        FROM texts, (SELECT $1::text::tsquery AS query) AS wanted
-        WHERE terms @@ query AND ($2::bigint IS NULL OR tenant = $2) AND ($3::bigint IS NULL OR session = $3)
-            AND ($4::bigint IS NULL OR time_ms >= $4) AND ($5::bigint IS NULL OR time_ms < $5)
+        WITH newest AS MATERIALIZED (
+            SELECT tenant, session, entry, part, time_ms FROM texts
+            WHERE terms @@ $1::text::tsquery AND ($2::bigint IS NULL OR tenant = $2) AND ($3::bigint IS NULL OR session = $3)
+                AND ($4::bigint IS NULL OR time_ms >= $4) AND ($5::bigint IS NULL OR time_ms < $5)
+            ORDER BY time_ms DESC NULLS LAST, session DESC, entry DESC LIMIT $7)
+        SELECT tenant, session, entry, max(newest.time_ms), max(ts_rank(texts.terms, $1::text::tsquery, 1)) AS rank
+        FROM newest JOIN texts USING (tenant, session, entry, part)
         GROUP BY tenant, session, entry
-        ORDER BY rank DESC, max(time_ms) DESC NULLS LAST, session DESC, entry DESC LIMIT $6";
+        ORDER BY rank DESC, max(newest.time_ms) DESC NULLS LAST, session DESC, entry DESC LIMIT $6";
 
     pub(in crate::postgres) const EACH_SESSION: &str =
         "SELECT tenant, session, entries FROM sessions ORDER BY session";

@@ -329,6 +329,9 @@ pub(super) fn remove(connection: &Connection, tenant: i64, session: SessionId) -
     for statement in statements {
         connection.execute(statement, key).map_err(of_sqlite)?;
     }
+    connection
+        .execute("DELETE FROM memos WHERE substr(name, 1, length(?1)) = ?1", [session.memo_name("")])
+        .map_err(of_sqlite)?;
     match connection
         .execute("DELETE FROM sessions WHERE tenant = ?1 AND session = ?2", key)
         .map_err(of_sqlite)?

@@ -3,7 +3,7 @@
 
 use super::{number, read};
 use crate::fault::of_sqlite;
-use crate::search::{IndexedTerms, WantedTerms};
+use crate::search::{IndexedTerms, RANKED_MAX, WantedTerms};
 use epitome_core::EntryId;
 use epitome_engine::store::{SearchHit, SearchQuery, SessionId, StoreError, readable, snippet};
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
@@ -73,6 +73,32 @@ fn index(
     Ok(())
 }
 
+/// Messages that match, the newest of them by their place in the index, ranked. FTS5 finds them in that order, so that it stops when
+/// there are enough: the join must not be turned round.
+const RANKED: &str = "
+    SELECT tenant, session, entry, time_ms, rank FROM (
+        SELECT indexed.tenant, indexed.session, indexed.entry, indexed.time_ms, indexed.place, bm25(terms) AS rank
+        FROM terms CROSS JOIN indexed ON indexed.place = terms.rowid
+        WHERE terms MATCH ?1 AND terms.rowid BETWEEN ?7 AND ?8
+            AND (?2 IS NULL OR indexed.tenant = ?2) AND (?3 IS NULL OR indexed.session = ?3)
+            AND (?4 IS NULL OR indexed.time_ms >= ?4) AND (?5 IS NULL OR indexed.time_ms < ?5)
+        ORDER BY terms.rowid DESC LIMIT ?9)
+    ORDER BY rank, place DESC LIMIT ?6";
+
+/// The first and the last place in the index that a query may lead to: those of a session lie together, mostly.
+fn places(connection: &Connection, query: &SearchQuery) -> Result<(i64, i64), StoreError> {
+    let Some(session) = query.session else { return Ok((i64::MIN, i64::MAX)) };
+    connection
+        .prepare_cached(
+            "SELECT coalesce(min(place), 1), coalesce(max(place), 0) FROM indexed
+             WHERE tenant = (SELECT tenant FROM sessions WHERE session = ?1) AND session = ?1",
+        )
+        .and_then(|mut statement| {
+            statement.query_row([number(session)], |row| Ok((row.get(0)?, row.get(1)?)))
+        })
+        .map_err(of_sqlite)
+}
+
 /// Messages that match, the best first, of those that are indexed.
 pub(super) fn search(
     connection: &Connection,
@@ -82,22 +108,18 @@ pub(super) fn search(
     let Some(wanted) = WantedTerms::of(query) else { return Ok(Vec::new()) };
     let matching = matching(&wanted);
     let time = |time: Option<u64>| time.map(|time| time as i64);
-    let mut statement = connection
-        .prepare_cached(
-            "SELECT indexed.tenant, indexed.session, indexed.entry, indexed.time_ms, bm25(terms)
-             FROM terms JOIN indexed ON indexed.place = terms.rowid
-             WHERE terms MATCH ?1 AND (?2 IS NULL OR indexed.tenant = ?2) AND (?3 IS NULL OR indexed.session = ?3)
-                 AND (?4 IS NULL OR indexed.time_ms >= ?4) AND (?5 IS NULL OR indexed.time_ms < ?5)
-             ORDER BY bm25(terms), indexed.place DESC LIMIT ?6",
-        )
-        .map_err(of_sqlite)?;
-    let values: [&dyn ToSql; 6] = [
+    let (first, last) = places(connection, query)?;
+    let mut statement = connection.prepare_cached(RANKED).map_err(of_sqlite)?;
+    let values: [&dyn ToSql; 9] = [
         &matching,
         &tenant,
         &query.session.map(number),
         &time(query.since_ms),
         &time(query.until_ms),
         &(query.limit() as i64),
+        &first,
+        &last,
+        &RANKED_MAX,
     ];
     let rows = statement
         .query_map(values, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))

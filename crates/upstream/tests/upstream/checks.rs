@@ -123,6 +123,12 @@ async fn a_lenient_upstream_holds_the_providers_own_rules_alone() {
     said(&mut body, "messages", json!([{"role": "user", "content": "Are you there?"}]));
     assert_eq!(client.post(CHAT, &body).await.status, 200);
     assert_eq!(Client::usual().await.post(CHAT, &body).await.status, 400);
+    said(&mut body, "messages", json!([{"role": "system", "content": "Answer in one line."}]));
+    assert_eq!(
+        client.post(CHAT, &body).await.status,
+        200,
+        "instructions behind what is asked, as aider has them"
+    );
 }
 
 #[tokio::test]

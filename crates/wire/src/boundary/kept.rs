@@ -97,6 +97,7 @@ mod tests {
             leaf,
             fixed,
             replies: Vec::new(),
+            side_calls: Vec::new(),
             compactions: Vec::new(),
             originals,
             names,

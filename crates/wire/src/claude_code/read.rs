@@ -91,6 +91,7 @@ impl FileReader<'_> {
             return self.main.take(record, object, problems);
         }
         self.side_records += 1;
+        self.main.take_side_call(record);
         if self.main.is_empty() {
             let side = self.side.get_or_insert_with(|| ClaudeSession::new(self.measure));
             side.take(record, object, problems);

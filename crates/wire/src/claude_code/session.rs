@@ -8,7 +8,9 @@ use crate::jsonl::{JsonlObject, Problems};
 use crate::log_builder::{LogBuilder, Pairing, ParsedMessage};
 use crate::timestamp::unix_ms;
 use crate::transcript::end_of_copied;
-use crate::{ByteSource, Conversation, FixedParts, Format, RecordedCompaction, RecordedReply, ReportedUsage};
+use crate::{
+    ByteSource, Conversation, FixedParts, Format, RecordedCompaction, RecordedReply, ReportedUsage, SideCall,
+};
 use epitome_core::{CallId, EntryId, Measure, MeasuredItem};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,6 +25,9 @@ pub(super) struct ClaudeSession<'m> {
     /// Entries whose parent was not there yet: its `uuid`, and their line.
     astray: Vec<(EntryId, Box<str>, u64)>,
     replies: Vec<RecordedReply>,
+    /// Calls of subagents, in the order they were met; and their places by `message.id`.
+    side_calls: Vec<SideCall>,
+    side_by_message: HashMap<Box<str>, usize>,
     /// What boundaries say of themselves.
     pub(super) compactions: Vec<RecordedCompaction>,
     /// Entries of replies by `message.id`, with their place among `replies`.
@@ -42,6 +47,8 @@ impl<'m> ClaudeSession<'m> {
             ups: Vec::new(),
             astray: Vec::new(),
             replies: Vec::new(),
+            side_calls: Vec::new(),
+            side_by_message: HashMap::new(),
             compactions: Vec::new(),
             by_message: HashMap::new(),
             newest_reply: None,
@@ -53,6 +60,23 @@ impl<'m> ClaudeSession<'m> {
     /// What was answered so far was answered in the session that this one is a copy of.
     pub(super) fn end_of_copied(&mut self) {
         end_of_copied(&mut self.replies);
+        self.side_calls.iter_mut().for_each(|call| call.is_copied = true);
+    }
+
+    /// A record of a subagent's: of its replies, what they took. One that is written in several records says so in each, the
+    /// last time in full.
+    pub(super) fn take_side_call(&mut self, record: &Record<'_>) {
+        let Some(body) = record.message.as_ref().filter(|body| !is_made_up(record, body)) else { return };
+        let id = body.id.as_deref().or(record.uuid.as_deref());
+        let Some(id) = id.filter(|_| &*record.kind == "assistant") else { return };
+        let place = *self.side_by_message.entry(id.into()).or_insert(self.side_calls.len());
+        if place == self.side_calls.len() {
+            let model = body.model.as_ref().map(Arc::from);
+            let time_ms = record.timestamp.as_deref().and_then(unix_ms);
+            self.side_calls.push(SideCall { model, usage: None, time_ms, is_copied: false });
+        }
+        let call = &mut self.side_calls[place];
+        call.usage = body.usage.and_then(usage_of).or(call.usage);
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -213,6 +237,7 @@ impl<'m> ClaudeSession<'m> {
             leaf: tree.leaf,
             fixed: FixedParts { model, ..FixedParts::default() },
             replies: self.replies,
+            side_calls: self.side_calls,
             compactions: self.compactions,
             originals: made.originals,
             names: made.names,

@@ -187,6 +187,7 @@ impl<'m> Rollout<'m> {
             leaf,
             fixed: self.fixed,
             replies: self.replies,
+            side_calls: Vec::new(),
             compactions: Vec::new(),
             originals: made.originals,
             names: made.names,

@@ -237,6 +237,7 @@ impl<'m> CopilotSession<'m> {
             leaf: self.tip,
             fixed: std::mem::take(&mut self.fixed),
             replies: std::mem::take(&mut self.replies),
+            side_calls: Vec::new(),
             compactions: Vec::new(),
             originals: made.originals,
             names: made.names,

@@ -209,6 +209,7 @@ impl<'d, D: Dialect> ConversationDraft<'d, D> {
             sizes: self.sizes,
             fixed: self.fixed,
             replies: self.replies,
+            side_calls: Vec::new(),
             compactions: Vec::new(),
             originals: self.originals,
             names: self.names,

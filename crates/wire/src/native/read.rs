@@ -41,6 +41,7 @@ fn born(source: &Arc<dyn ByteSource>, count: usize) -> Transcript {
         leaf: None,
         fixed: FixedParts::default(),
         replies: Vec::new(),
+        side_calls: Vec::new(),
         compactions: Vec::new(),
         originals: Originals::new(source.clone(), Format::Native),
         names: Vec::new(),

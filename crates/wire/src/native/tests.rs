@@ -75,6 +75,7 @@ fn inner(
             leaf,
             fixed,
             replies: Vec::new(),
+            side_calls: Vec::new(),
             compactions: Vec::new(),
             originals,
             names: Vec::new(),

@@ -305,6 +305,7 @@ impl<'m> PiSession<'m> {
             leaf: self.leaf,
             fixed: self.fixed,
             replies: self.replies,
+            side_calls: Vec::new(),
             compactions: self.compactions,
             originals: self.originals,
             names: self.names,

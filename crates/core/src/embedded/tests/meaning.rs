@@ -105,3 +105,62 @@ fn names_in_code_are_told_without_the_code() {
     assert!(text.ends_with("\nm0002 names: getBranch, isAncestor"), "{text}");
     assert!(!text.contains("{"), "{text}");
 }
+
+#[test]
+fn what_was_committed_is_told_and_what_failed_to_be_is_not() {
+    let commit = |message: &str| format!(r#"{{"command":"git commit -m '{message}'"}}"#);
+    let mut messages = vec![person("Find out why the store does not open again.")];
+    messages.extend(exchange(1, "Bash", &commit("Close iterators"), "[main 1234567] Close iterators"));
+    messages.extend(exchange(
+        2,
+        "Bash",
+        &commit("Drop the lock"),
+        "Exit code 1\nhook failed: no issue named",
+    ));
+    messages.extend(exchange(3, "Bash", &commit("Drop the lock (#7)"), "[main 2345678] Drop the lock (#7)"));
+    let text = draft(&messages, 0, 900).text;
+    assert_eq!(
+        section(&text, "## Progress: Done"),
+        ["m0001 committed: Close iterators", "m0005 committed: Drop the lock (#7)"]
+    );
+}
+
+#[test]
+fn a_file_that_was_read_is_told_with_what_it_says_it_is_for() {
+    let shown = "     1→//! Counts what a session costs, call by call.\n     2→\n     3→fn price_all() {}";
+    let mut messages = vec![person("Look at how the tool counts what it spends.")];
+    messages.extend(exchange(1, "Read", r#"{"file_path":"src/cost.rs"}"#, shown));
+    let text = draft(&messages, 0, 2_000).text;
+    assert_eq!(
+        section(&text, "## Files, by what was done to them"),
+        ["read src/cost.rs — Counts what a session costs, call by call."]
+    );
+}
+
+#[test]
+fn of_a_draft_and_a_summary_the_summary_is_carried_where_both_do_not_fit() {
+    let draft = "I looked at the parser and at each of its tests.\n".repeat(40);
+    let earlier = format!("Analysis:\n{draft}\nSummary:\n1. Pending Tasks:\n   - wire the login form\n");
+    let text = super::draft_behind(&[&earlier], model("The form is wired now."), 9, 300);
+    let carried = section(&text, "## Earlier summary, as it stood then");
+    assert_eq!(carried[..2], ["1. Pending Tasks:", "   - wire the login form"], "{text}");
+}
+
+#[test]
+fn what_was_done_behind_a_summary_silences_and_adds_nothing() {
+    let todos = |state: &str| format!(r#"{{"todos":[{{"content":"run the suite","status":"{state}"}}]}}"#);
+    let mut messages = vec![person("Repair the parser of the tool.")];
+    messages.extend(exchange(1, "TodoWrite", &todos("pending"), "ok"));
+    messages.extend(exchange(2, "Bash", r#"{"command":"cargo test"}"#, "Exit code 101\nfailed"));
+    let told = draft(&messages, 0, 900).text;
+    assert_eq!(section(&told, "## Next Steps"), ["- [ ] run the suite"]);
+    assert_eq!(section(&told, "## Progress: Blocked"), ["- cargo test → exit 101"]);
+    messages.extend(exchange(3, "Bash", r#"{"command":"cargo test"}"#, "ok"));
+    messages.extend(exchange(4, "Write", r#"{"file_path":"src/zebra.rs","content":"x"}"#, "created"));
+    messages.extend(exchange(5, "TodoWrite", &todos("completed"), "ok"));
+    let silenced = draft(&messages, 6, 900).text;
+    for heading in ["## Next Steps", "## Progress: Blocked", "## Progress: Done"] {
+        assert_eq!(section(&silenced, heading), [""; 0], "{silenced}");
+    }
+    assert!(!silenced.contains("zebra"), "{silenced}");
+}

@@ -3,6 +3,7 @@
 use super::{Quarter, draft, exchange, model, person};
 use crate::{EntryId, Measure, Message, Tokens};
 use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, proptest};
+use std::collections::HashSet;
 
 const SECRET: &str = "ghp_abcdefghijklmnopqrstuvwxyz012345";
 
@@ -51,6 +52,40 @@ fn any_message() -> impl Strategy<Value = Message> {
     })
 }
 
+/// What another branch may say and do in the same place.
+fn message_behind() -> impl Strategy<Value = Message> {
+    (0..6_u8, 0..3_usize).prop_map(|(kind, n)| match kind {
+        0 => person(&format!("Zebra{n} must never stay. - [ ] paint zebra{n}")),
+        1 => model(&format!("The zebra{n} failed because the quagga{n} was late; fixed in zebra{n}.ts.")),
+        2 => {
+            let list = format!(r#"{{"todos":[{{"content":"paint zebra{n}","status":"in_progress"}}]}}"#);
+            exchange(900 + n, "TodoWrite", &list, "ok")[0].clone()
+        }
+        3 => {
+            let input = format!(
+                r#"{{"file_path":"src/zebra{n}.ts","content":"// Paints the zebra once more today"}}"#
+            );
+            let [call, result] = exchange(910 + n, "Write", &input, "File created successfully");
+            Message { blocks: [call.blocks, result.blocks].concat(), ..call }
+        }
+        4 => {
+            let [call, result] = exchange(920 + n, "Bash", r#"{"command":"make zebra"}"#, "Exit code 2");
+            Message { blocks: [call.blocks, result.blocks].concat(), ..call }
+        }
+        _ => exchange(0, "Read", "{}", &format!("error: zebra{n} is missing"))[1].clone(),
+    })
+}
+
+fn words(text: &str) -> impl Iterator<Item = String> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase)
+}
+
+fn words_of(message: &Message) -> Vec<String> {
+    let calls = message.calls().map(|call| call.input.to_string());
+    let results = message.results().map(|result| result.text());
+    calls.chain(results).chain([message.said()]).flat_map(|text| words(&text).collect::<Vec<_>>()).collect()
+}
+
 proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(128))]
 
@@ -69,6 +104,21 @@ proptest! {
         let words = made.text.split(|c: char| !c.is_ascii_alphanumeric());
         prop_assert!(words.filter_map(|word| word.parse::<EntryId>().ok()).all(|id| id.index() < superseded));
         prop_assert_eq!(draft(&messages, visible, budget), made);
+    }
+
+    #[test]
+    fn what_stands_behind_adds_no_word(
+        covered in proptest::collection::vec(any_message(), 1..10),
+        behind in proptest::collection::vec(message_behind(), 1..5),
+        budget in 100..900_u64,
+    ) {
+        let alone = draft(&covered, 0, budget).text;
+        let known: HashSet<String> = covered.iter().flat_map(words_of).chain(words(&alone)).collect();
+        let strange: HashSet<String> = behind.iter().flat_map(words_of).filter(|word| !known.contains(word)).collect();
+        let all: Vec<Message> = covered.iter().chain(&behind).cloned().collect();
+        let text = draft(&all, behind.len(), budget).text;
+        let told: Vec<String> = words(&text).filter(|word| strange.contains(word)).collect();
+        prop_assert!(told.is_empty(), "{told:?} in {text}");
     }
 
     #[test]

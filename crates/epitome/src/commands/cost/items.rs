@@ -4,7 +4,7 @@ use crate::stored_session::StoredSession;
 use epitome_core::{Entry, EntryId, Mark, Record, Tokens, UsageMark};
 use epitome_store::StoredEntry;
 use epitome_tokens::{Catalog, Usage};
-use epitome_wire::RecordedReply;
+use epitome_wire::ReportedUsage;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -54,23 +54,21 @@ fn taken_over(stored: &StoredSession) -> usize {
     stored.listed.about.fork.map_or(0, |fork| fork.entries)
 }
 
-/// The calls that the file of a session tells of. What a copy or a fork was made with was paid in the session it is of.
+/// The calls that the file of a session tells of, those of subagents in it too. What a copy or a fork was made with was paid in the session it is of.
 fn calls_of_file(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
     let known = stored.listed.about.model.as_str();
     let kept = stored.kept.iter().filter(|_| taken_over(stored) == 0);
-    let replies = kept.flat_map(|kept| &kept.conversation().replies).filter(|reply| !reply.is_copied);
-    let item = |reply: &RecordedReply| {
-        let used = reply.usage?;
-        let usage = Usage {
-            prompt: used.prompt,
-            output: used.output,
-            cache_read: used.cache_read,
-            cache_write: used.cache_write,
-            ..Usage::default()
-        };
-        Some(priced(catalog, reply.time_ms, reply.model.as_deref().unwrap_or(known), usage, 0))
+    let conversations: Vec<_> = kept.map(|kept| kept.conversation()).collect();
+    let own = conversations.iter().flat_map(|read| &read.replies).filter(|reply| !reply.is_copied);
+    let own = own.map(|reply| (reply.time_ms, reply.model.as_deref(), reply.usage));
+    let aside = conversations.iter().flat_map(|read| &read.side_calls).filter(|call| !call.is_copied);
+    let aside = aside.map(|call| (call.time_ms, call.model.as_deref(), call.usage));
+    let item = |(time_ms, model, used): (Option<u64>, Option<&str>, Option<ReportedUsage>)| {
+        let ReportedUsage { prompt, output, cache_read, cache_write } = used?;
+        let usage = Usage { prompt, output, cache_read, cache_write, ..Usage::default() };
+        Some(priced(catalog, time_ms, model.unwrap_or(known), usage, 0))
     };
-    replies.filter_map(item).collect()
+    own.chain(aside).filter_map(item).collect()
 }
 
 /// A call as a mark tells of it, which did not send what was `freed`, and would not have sent what was `observed`.

@@ -336,6 +336,9 @@ fn cost(survey: &Survey) -> String {
          <th class=\"number\">cached</th><th class=\"number\">tokens out</th><th class=\"number\">list price</th>",
         &rows,
     ));
+    if let Some(aside) = words::aside(survey) {
+        let _ = write!(html, "<p class=\"faint\">{}</p>", escaped(&aside));
+    }
     if bill.total.dollars.is_none() {
         let _ = write!(html, "<p class=\"faint\">{}</p>", words::NO_PRICE);
     }

@@ -34,11 +34,14 @@ pub struct Survey {
     pub fill: WindowFill,
     /// What could be freed without a summary.
     pub waste: Waste,
-    /// What its calls cost, those of other branches too; of a copy those made since.
+    /// What its calls cost, those of other branches and of subagents too; of a copy those made since.
     pub cost: Bill,
     /// How many of its calls were made, and paid, in the session that it is a copy of.
     #[serde(skip_serializing_if = "is_zero")]
     pub copied_calls: usize,
+    /// How many of the calls it cost were made by subagents that stand in the same file.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub side_calls: usize,
     /// System prompt and tools, in the provider's tokens.
     pub fixed: Tokens,
     /// Kept free for the answer.
@@ -111,7 +114,9 @@ impl Survey {
             window: assembly.window(),
             waste: Waste::of(file, number, &assembly, read.archive.clone(), held.repeated)?,
             cost: bill(conversation, catalog),
-            copied_calls: conversation.replies.iter().filter(|reply| reply.is_copied).count(),
+            copied_calls: conversation.replies.iter().filter(|reply| reply.is_copied).count()
+                + conversation.side_calls.iter().filter(|call| call.is_copied).count(),
+            side_calls: conversation.side_calls.iter().filter(|call| !call.is_copied).count(),
             fixed: budget.fixed,
             reserve: budget.reserve,
             history: share(conversation, path.iter().copied()),
@@ -186,12 +191,16 @@ fn bill(conversation: &Conversation, catalog: &Catalog) -> Bill {
         let time = jiff::Timestamp::from_millisecond(i64::try_from(time_ms?).ok()?).ok()?;
         Some(time.strftime("%Y-%m-%d").to_string())
     };
-    let own = || conversation.replies.iter().filter(|reply| !reply.is_copied);
-    let days: Vec<Option<String>> = own().map(|reply| day(reply.time_ms)).collect();
-    let calls = own().zip(&days).filter_map(|(reply, day)| {
-        let ReportedUsage { prompt, output, cache_read, cache_write } = reply.usage?;
+    let Conversation { replies, side_calls, .. } = conversation;
+    let own = replies.iter().filter(|reply| !reply.is_copied);
+    let own = own.map(|reply| (reply.time_ms, reply.model.as_deref(), reply.usage));
+    let aside = side_calls.iter().filter(|call| !call.is_copied);
+    let aside = aside.map(|call| (call.time_ms, call.model.as_deref(), call.usage));
+    let all: Vec<_> = own.chain(aside).map(|(time_ms, model, usage)| (day(time_ms), model, usage)).collect();
+    let calls = all.iter().filter_map(|(day, model, usage)| {
+        let ReportedUsage { prompt, output, cache_read, cache_write } = (*usage)?;
         let usage = Usage { prompt, output, cache_read, cache_write, reasoning: 0 };
-        Some(BilledCall { day: day.as_deref(), model: reply.model.as_deref(), usage })
+        Some(BilledCall { day: day.as_deref(), model: *model, usage })
     });
     Bill::of(calls, catalog)
 }

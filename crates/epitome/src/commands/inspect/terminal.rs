@@ -182,6 +182,9 @@ fn write_cost(sheet: &mut Sheet, survey: &Survey) {
         write_bill_line(sheet, day, line.model.as_deref().unwrap_or("no model"), &line.line);
     }
     write_bill_line(sheet, "total", "", &bill.total);
+    if let Some(aside) = words::aside(survey) {
+        sheet.aside(&aside);
+    }
     if bill.total.dollars.is_none() {
         sheet.aside(words::NO_PRICE);
     }

@@ -50,6 +50,13 @@ pub fn copied(survey: &Survey) -> Option<String> {
     (survey.copied_calls > 0).then_some(text)
 }
 
+/// How many of the calls it cost are not of the conversation itself.
+pub fn aside(survey: &Survey) -> Option<String> {
+    let calls = counted(survey.side_calls, "call");
+    (survey.side_calls > 0)
+        .then(|| format!("{calls} of subagents among them, whose words are not in this conversation"))
+}
+
 /// The first figure.
 pub fn headline(survey: &Survey) -> String {
     let (tokens, window) = (survey.fill.tokens, survey.window.tokens);

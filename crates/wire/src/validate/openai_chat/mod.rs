@@ -88,9 +88,10 @@ fn check_order(messages: &[Value], found: &mut Findings) {
             before = role;
         }
     }
-    let ends_well = messages.last().is_some_and(|last| !matches!(role_of(last), "system" | "developer"));
+    // Wherever it stands: aider has its instructions behind the user's words, and providers answer those.
+    let is_answerable = messages.iter().any(|message| !matches!(role_of(message), "system" | "developer"));
     let path = format!("messages[{}]", messages.len() - 1);
-    found.demand(ends_well, &path, "there is something to answer, or a reply that is begun");
+    found.demand(is_answerable, &path, "there is something to answer, or a reply that is begun");
 }
 
 /// Each call is answered by one tool message right behind its reply, and nothing else is.

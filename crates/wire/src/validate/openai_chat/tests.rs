@@ -111,6 +111,12 @@ fn odd_parts_of_the_reference_break_nothing() {
 }
 
 #[test]
+fn instructions_behind_the_users_words_leave_something_to_answer() {
+    let last = json!([text("system"), text("user"), text("system")]);
+    assert_eq!(said(last), ["messages[2]: a system message stands first"]);
+}
+
+#[test]
 fn each_call_is_answered_right_behind_it() {
     let messages = json!([text("user"), calls(&[call("a"), call("b")]), result("a"), text("user")]);
     let rule = "messages[1].tool_calls: each call is answered by a tool message right behind it";
