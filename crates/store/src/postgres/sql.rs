@@ -260,9 +260,11 @@ pub(super) mod holder {
     pub(in crate::postgres) const RENEW: &str = "
         INSERT INTO holders (holder, process, ends)
         VALUES ($1, $2, clock_timestamp() + $3::bigint * interval '1 millisecond')
-        ON CONFLICT (holder) DO UPDATE SET ends = excluded.ends";
+        ON CONFLICT (holder) DO UPDATE SET ends = excluded.ends WHERE holders.process <> ''";
 
-    pub(in crate::postgres) const LEAVE: &str = "DELETE FROM holders WHERE holder = $1";
+    /// The row stays, with no process: a renewal that is still on its way on another connection would enter a deleted one anew.
+    pub(in crate::postgres) const LEAVE: &str =
+        "UPDATE holders SET ends = clock_timestamp(), process = '' WHERE holder = $1";
 
     /// Long gone: nobody waits for their leases, and nobody asks for them.
     pub(in crate::postgres) const STRIKE: &str =

@@ -1,9 +1,10 @@
 //! A line to a database that can be cut at a given word: before what the client says reaches the server, or before what the
-//! server answers reaches the client.
+//! server answers reaches the client. What is said last before a cut can also be delayed until long after the client is gone.
 
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 
 /// Where a line is cut.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -12,12 +13,16 @@ pub(crate) enum Cut {
     BeforeServer,
     /// The server has done it, and nobody hears that.
     BeforeClient,
+    /// The server hears it when it is told to ([`Line::deliver`]), and nobody hears what it answers.
+    Delayed,
 }
 
 /// A line, cut once each time it is asked for.
 #[derive(Clone, Default)]
 pub(crate) struct Line {
     next: Arc<Mutex<Option<(String, Cut)>>>,
+    deliver: Arc<Notify>,
+    delivered: Arc<Notify>,
 }
 
 impl Line {
@@ -48,6 +53,12 @@ impl Line {
         self.next.lock().expect("nobody panics").is_none()
     }
 
+    /// Gives the server what was delayed; it has answered when this returns.
+    pub(crate) async fn deliver(&self) {
+        self.deliver.notify_one();
+        self.delivered.notified().await;
+    }
+
     fn cut_for(&self, said: &[u8]) -> Option<Cut> {
         let mut next = self.next.lock().expect("nobody panics");
         let (word, at) = next.as_ref()?;
@@ -71,6 +82,13 @@ impl Line {
                     match self.cut_for(&said[..count]) {
                         Some(Cut::BeforeServer) => return,
                         Some(Cut::BeforeClient) => is_deaf = true,
+                        Some(Cut::Delayed) => {
+                            self.deliver.notified().await;
+                            to_server.write_all(&said[..count]).await.expect("the server is there");
+                            from_server.read(&mut answered).await.expect("it answers");
+                            self.delivered.notify_one();
+                            return;
+                        }
                         None => {}
                     }
                     if to_server.write_all(&said[..count]).await.is_err() { return }

@@ -11,10 +11,11 @@ use epitome_engine::store::{
     StoredEvent, TenantId,
 };
 use epitome_engine::{AppendedEntry, Event};
-use epitome_store::{PostgresStore, SessionStore as _};
+use epitome_store::{PostgresOptions, PostgresStore, SessionStore as _};
 use epitome_testbed::TestPostgres;
 use line::{Cut, Line};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 async fn open(address: &str) -> PostgresStore {
     PostgresStore::open(&address.parse().expect("an address")).await.expect("it opens")
@@ -177,7 +178,7 @@ async fn what_will_be_said_again_does_not_wait_for_the_disk_and_events_do() {
     store.commit(lease, 2, quick(2)).await.expect("it is committed");
     let told = CommitBatch { events: saying(3, "told").events, ..quick(3) };
     let mut waits = store.commit(lease, 3, told);
-    let second = std::time::Duration::from_secs(1);
+    let second = Duration::from_secs(1);
     assert!(tokio::time::timeout(second, &mut waits).await.is_err(), "an event is on disk before it counts");
     postgres.run(&address, "ALTER SYSTEM RESET synchronous_standby_names");
     postgres.run(&address, "SELECT pg_reload_conf()");
@@ -225,11 +226,33 @@ async fn one_who_does_not_wait_for_a_lease_does_not_keep_it() {
     let store = open(&TestPostgres::shared().database()).await;
     let session = store.create(TenantId([1; 32])).await.expect("a session");
     drop(store.lease(session));
-    let begun = std::time::Instant::now();
+    let begun = Instant::now();
     while store.lease(session).await.expect("it answers").is_none() {
         assert!(begun.elapsed().as_secs() < 10, "nobody gives it back");
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
+}
+
+#[tokio::test]
+async fn a_renewal_that_arrives_after_a_store_was_closed_holds_nothing() {
+    let direct = TestPostgres::shared().database();
+    let (line, address) = Line::to(&direct).await;
+    let mut options = PostgresOptions::default();
+    options.lease_time = Duration::from_secs(3);
+    let store = PostgresStore::open_with(&address.parse().expect("an address"), options).await;
+    let store = store.expect("it opens");
+    let lease = begin(&store).await;
+    // A renewal is known by the process that it names.
+    line.cut(&format!(" {}", std::process::id()), Cut::Delayed);
+    let begun = Instant::now();
+    while !line.was_cut() {
+        assert!(begun.elapsed() < options.lease_time, "nobody renews it");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    store.close().await.expect("it is closed");
+    line.deliver().await;
+    let taken = open(&direct).await.lease(lease.session).await.expect("it answers");
+    assert!(taken.is_some(), "who has left holds nothing");
 }
 
 #[tokio::test]
