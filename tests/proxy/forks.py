@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Conversations of two tenants that are edited, cut, forked, repeated, shared and sent at once, through a real proxy.
 
-    tests/proxy/forks.py [--requests 2000] [--seed 1] [--binary FOLDER] [--store memory]
+    tests/proxy/forks.py [--requests 2000] [--seed 1] [--binary FOLDER] [--store memory] [--faults FOLDER]
 
 Every message bears a mark of its own. The upstream gives back what it was sent inside its reply, so that each request is judged by
 whoever sent it:
@@ -177,7 +177,14 @@ class Count:
             return self.left >= 0 and len(self.faults) < 10
 
 
-def work(seed, count, table, address):
+def keep_fault(folder, name, sent, arrived, headers, faults):
+    """Writes down a request that went wrong, as it was sent and as it arrived: most do not come again."""
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, f"{name}.json"), "w") as file:
+        json.dump({"faults": faults, "headers": headers, "sent": [json.loads(message) for message in sent], "arrived": arrived}, file, indent=1)
+
+
+def work(seed, count, table, address, folder):
     dice = random.Random(seed)
     client = http.client.HTTPConnection(address, timeout=60)
     while count.next():
@@ -187,6 +194,7 @@ def work(seed, count, table, address):
         client.request("POST", "/v1/messages", body, {"content-type": "application/json", "x-api-key": f"key-of-{tenant}"})
         reply = client.getresponse()
         answer = reply.read()
+        arrived = None
         if reply.status != 200:
             faults = [f"{reply.status}: {answer[:200]}"]
         else:
@@ -196,6 +204,7 @@ def work(seed, count, table, address):
         if faults:
             with count.lock:
                 count.faults += [f"seed {seed}, {tenant}, {len(messages)} messages: {fault}" for fault in faults]
+                keep_fault(folder, f"{seed}-{len(count.faults)}", sent, arrived, dict(reply.getheaders()), faults)
         table.put(dice, tenant, kept)
 
 
@@ -205,6 +214,7 @@ def main():
     parser.add_argument("--requests", type=int, default=2_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--store", default="memory", help="where the proxy keeps sessions; a file lies in a folder that goes with the run")
+    parser.add_argument("--faults", default=os.path.join(tempfile.gettempdir(), "epitome-forks-faults"), help="where requests that went wrong are written")
     options = parser.parse_args()
     upstream = ThreadingHTTPServer(("127.0.0.1", 0), Echo)
     upstream.daemon_threads = True
@@ -215,7 +225,7 @@ def main():
                                   f"http://127.0.0.1:{upstream.server_port}", "--window", str(WINDOW), "--store",
                                   options.store if options.store == "memory" else os.path.join(home, options.store)], environment)
         count, table = Count(options.requests), Table()
-        threads = [threading.Thread(target=work, args=(f"{options.seed}.{at}", count, table, address)) for at in range(THREADS)]
+        threads = [threading.Thread(target=work, args=(f"{options.seed}.{at}", count, table, address, options.faults)) for at in range(THREADS)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -225,6 +235,8 @@ def main():
         proxy.terminate()
         proxy.wait()
     print("\n".join(count.faults))
+    if count.faults:
+        print(f"requests that went wrong are in {options.faults}")
     # Ten faults end it early.
     sent = options.requests - max(count.left, 0)
     print(f"{sent:,} requests, {count.compacted:,} of them compacted, {len(count.faults)} faults; resident {int(memory) // 1024} MB")
