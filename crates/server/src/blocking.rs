@@ -1,9 +1,11 @@
 //! Work on sessions, on threads of its own: counting, planning and embedded summaries take the processor for a while,
 //! and others are served meanwhile.
 
-use futures_util::future::{Either, select};
-use std::future::Future;
+use futures_util::future::{Either, FutureExt as _, select};
+use std::future::{Future, poll_fn};
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
+use std::task::Poll;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
@@ -13,11 +15,16 @@ pub(crate) async fn run<T: Send + 'static>(work: impl AsyncFnOnce() -> T + Send 
     tokio::task::spawn_blocking(move || runtime.block_on(work())).await.ok()
 }
 
-/// Does some work to its end, whoever waits for it, that is done sooner than another thread is woken; none where it panicked.
+/// Does some work to its end, whoever waits for it, that is done sooner than another thread is woken; none where it panicked. What
+/// it can do without waiting is done in the task of whoever asks: a task of its own would wake a thread to be looked for.
 pub(crate) async fn run_light<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> Option<T> {
-    tokio::spawn(work).await.ok()
+    let mut work = Box::pin(AssertUnwindSafe(work).catch_unwind());
+    match poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await {
+        Poll::Ready(worked) => worked.ok(),
+        Poll::Pending => tokio::spawn(work).await.ok()?.ok(),
+    }
 }
 
 /// Does some work for as long as somebody waits for it; none where it panicked.
@@ -52,6 +59,7 @@ mod tests {
         let (here, there) = (thread::current().id(), run_light(async { thread::current().id() }).await);
         assert_eq!(there, Some(here));
         assert_eq!(run_light(async { assert_eq!(1, 2, "as a test wants it") }).await, None);
+        assert_eq!(run_light(async { tokio::task::try_id() }).await, Some(None), "in no task of its own");
         let (done, is_done) = oneshot::channel();
         let (go_on, may_go_on) = oneshot::channel::<()>();
         let waiting = tokio::spawn(run_light(async move {

@@ -92,17 +92,24 @@ impl SqliteStore {
 
     /// Reads; what is read is as it was at one moment.
     fn read<T>(&self, act: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        self.glance(|connection| {
+            let transaction = connection.unchecked_transaction().map_err(of_sqlite)?;
+            act(&transaction)
+        })
+    }
+
+    /// Reads with one statement, or with several that need not agree on the moment: a transaction around them takes as long as
+    /// they do.
+    fn glance<T>(&self, act: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let free = self.readers().pop();
-        let mut connection = match free {
+        let connection = match free {
             Some(connection) => connection,
             None if self.is_looking => file::connect_to_look(&self.path)?,
             None => {
                 file::connect(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?
             }
         };
-        let transaction = connection.transaction().map_err(of_sqlite)?;
-        let found = act(&transaction);
-        drop(transaction);
+        let found = act(&connection);
         let mut readers = self.readers();
         if readers.len() < READERS_MAX {
             readers.push(connection);
@@ -265,7 +272,8 @@ impl Store for SqliteStore {
         tenant: TenantId,
         chain: &'a [ChainHash],
     ) -> BoxFuture<'a, Result<Option<MessageLocation>, StoreError>> {
-        let found = self.read(|connection| {
+        // What another process adds meanwhile is found by its next request, as if it had come a moment later.
+        let found = self.glance(|connection| {
             let Some(number) = self.tenant(connection, tenant)? else { return Ok(None) };
             let found = read::find(connection, number, chain)?;
             if let Some(place) = found {
