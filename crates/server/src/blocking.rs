@@ -18,10 +18,10 @@ pub(crate) async fn run<T: Send + 'static>(work: impl AsyncFnOnce() -> T + Send 
 /// Does some work to its end, whoever waits for it, that is done sooner than another thread is woken; none where it panicked. What
 /// it can do without waiting is done in the task of whoever asks: a task of its own would wake a thread to be looked for.
 pub(crate) async fn run_light<T: Send + 'static>(
-    work: impl Future<Output = T> + Send + 'static,
+    work: impl Future<Output = T> + Send + Unpin + 'static,
 ) -> Option<T> {
-    let mut work = Box::pin(AssertUnwindSafe(work).catch_unwind());
-    match poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await {
+    let mut work = AssertUnwindSafe(work).catch_unwind();
+    match poll_fn(|context| Poll::Ready(work.poll_unpin(context))).await {
         Poll::Ready(worked) => worked.ok(),
         Poll::Pending => tokio::spawn(work).await.ok()?.ok(),
     }
@@ -43,6 +43,7 @@ pub(crate) async fn run_while_awaited<T: Send + 'static>(
 #[cfg(test)]
 mod tests {
     use super::{run, run_light, run_while_awaited};
+    use futures_util::future::FutureExt as _;
     use std::thread;
     use tokio::sync::oneshot;
 
@@ -56,16 +57,22 @@ mod tests {
 
     #[tokio::test]
     async fn light_work_is_done_where_it_is_and_goes_on_when_nobody_waits() {
-        let (here, there) = (thread::current().id(), run_light(async { thread::current().id() }).await);
+        let (here, there) =
+            (thread::current().id(), run_light(async { thread::current().id() }.boxed()).await);
         assert_eq!(there, Some(here));
-        assert_eq!(run_light(async { assert_eq!(1, 2, "as a test wants it") }).await, None);
-        assert_eq!(run_light(async { tokio::task::try_id() }).await, Some(None), "in no task of its own");
+        assert_eq!(run_light(async { assert_eq!(1, 2, "as a test wants it") }.boxed()).await, None);
+        assert_eq!(
+            run_light(async { tokio::task::try_id() }.boxed()).await,
+            Some(None),
+            "in no task of its own"
+        );
         let (done, is_done) = oneshot::channel();
         let (go_on, may_go_on) = oneshot::channel::<()>();
-        let waiting = tokio::spawn(run_light(async move {
+        let work = async move {
             may_go_on.await.expect("it is told to");
             done.send(()).expect("somebody listens");
-        }));
+        };
+        let waiting = tokio::spawn(run_light(work.boxed()));
         tokio::task::yield_now().await;
         waiting.abort();
         go_on.send(()).expect("it waits");

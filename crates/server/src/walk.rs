@@ -30,7 +30,7 @@ use epitome_engine::store::{SessionId, StoreError};
 use epitome_engine::{Checkout, EngineError, LookPoint, NoWindow, PreparedSession, RequestWaiter, Session};
 use epitome_wire::Protocol;
 use epitome_wire::overflow::OverflowFigures;
-use futures_util::future::{Either, select};
+use futures_util::future::{BoxFuture, Either, select};
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -105,20 +105,23 @@ enum Pace {
     Any,
 }
 
-async fn walk_at(
+/// A walk, on the heap: it holds all that a compaction does, and would be copied with every future that it is a part of.
+fn walk_at(
     pace: Pace,
     state: Arc<ServerState>,
     request: Arc<Request>,
     client: ClientLine,
     attempt: Attempt,
-) -> Result<Option<PreparedRequest>, WalkError> {
-    let compacts_by_itself = client_compaction::is_asked(&request);
-    if pace == Pace::Light && (compacts_by_itself || state.settings.is_observing) {
-        return Err(WalkError::Heavy);
-    }
-    let waiter = client_wait::begin(&state, client.clone());
-    let walk = Walk { pace, compacts_by_itself, ..Walk::new(&state, &request, &client, waiter) };
-    walk.run_while_wanted(attempt).await
+) -> BoxFuture<'static, Result<Option<PreparedRequest>, WalkError>> {
+    Box::pin(async move {
+        let compacts_by_itself = client_compaction::is_asked(&request);
+        if pace == Pace::Light && (compacts_by_itself || state.settings.is_observing) {
+            return Err(WalkError::Heavy);
+        }
+        let waiter = client_wait::begin(&state, client.clone());
+        let walk = Walk { pace, compacts_by_itself, ..Walk::new(&state, &request, &client, waiter) };
+        walk.run_while_wanted(attempt).await
+    })
 }
 
 /// So long a request waits for others that work on its session: longer than a lease whose holder has died.
