@@ -3,7 +3,7 @@
 //!
 //! What is asked of whom, and what is in view, is decided below; who may open which session is decided above.
 
-mod acting;
+mod act;
 mod backgrounds;
 mod bare_commit;
 mod by_hand;
@@ -11,13 +11,13 @@ mod changes;
 mod commit;
 mod deferral;
 mod hand_over;
-mod keeping;
+mod kept_bodies;
 mod navigation;
 mod originals;
 mod prefix_jobs;
-mod preparing;
+mod preparation;
 mod queue;
-mod recovering;
+mod recovery;
 mod replies;
 mod shared_waiter;
 mod tree;

@@ -6,10 +6,10 @@ use crate::blocking;
 use crate::books::Book;
 use crate::compact_body::{CompactBody, CompactNow, CompactRequest};
 use crate::json_body::{FOCUS_CHARS_MAX, JsonBody, check_chars};
-use crate::listing;
 use crate::own_model;
 use crate::rules::Caller;
 use crate::server_state::{ServerState, note_step};
+use crate::session_list;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Response};
@@ -58,7 +58,7 @@ pub(crate) fn router() -> Router<Arc<ServerState>> {
 }
 
 async fn sessions(State(state): SharedState) -> impl IntoResponse {
-    Json(listing::sessions(&state.books))
+    Json(session_list::sessions(&state.books))
 }
 
 async fn stats(State(state): SharedState) -> impl IntoResponse {
@@ -72,7 +72,7 @@ async fn checkpoints(State(state): SharedState) -> impl IntoResponse {
 async fn compactions(State(state): SharedState, Path(id): Path<String>) -> Result<Response, ApiError> {
     let session = session(&id)?;
     let listed =
-        state.books.with(session, |book| listing::compactions(book)).ok_or(ApiError::NoSession(id))?;
+        state.books.with(session, |book| session_list::compactions(book)).ok_or(ApiError::NoSession(id))?;
     Ok(Json(listed).into_response())
 }
 

@@ -4,8 +4,8 @@
 //! It is told by the text it ends with: by the words of an agent we know, or, where no tools are offered, by asking for a summary of
 //! the conversation. What is not sure is an ordinary request; taken for one of these by mistake, it goes out longer than it might.
 
-use crate::reading;
 use crate::request::Request;
+use crate::request_reader;
 use epitome_core::{Block, Message, Role};
 use epitome_wire::Protocol;
 
@@ -42,7 +42,9 @@ pub(crate) fn is_asked(request: &Request) -> bool {
     if !may_ask(body.meaning(opening + last)) {
         return false;
     }
-    let Ok(said) = reading::messages(*protocol, body, *opening, last..hashes.len()) else { return false };
+    let Ok(said) = request_reader::messages(*protocol, body, *opening, last..hashes.len()) else {
+        return false;
+    };
     let Some(text) = said.last().and_then(|(_, message)| newest_text(message)) else { return false };
     let has_tools = body.field("tools").is_some_and(|tools| tools.trim() != "[]");
     asks(text, has_tools, hashes.len())

@@ -1,11 +1,11 @@
 //! Sessions nobody speaks in: where a policy wants to compact after some time without a word, it is done then, once.
 
+use crate::background_store;
 use crate::blocking;
 use crate::books::Book;
 use crate::learned;
 use crate::notice::NoticeKind;
 use crate::server_state::{ServerState, note_step};
-use crate::storing;
 use epitome_engine::store::SessionId;
 use epitome_engine::{Checkout, EngineError, LookPoint};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(crate) async fn watch(state: Arc<ServerState>) {
 async fn store_leftovers(state: &Arc<ServerState>) {
     if state.settings.store.is_some() {
         for session in state.books.each(|session, _| session) {
-            storing::store(state.clone(), session).await;
+            background_store::store(state.clone(), session).await;
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::ended_call::{EndedCall, UnstoredReply, UsageSource};
 use crate::notice::NoticeKind;
 use crate::remarks;
 use crate::reply::ReplyListener;
-use crate::reply_storing;
+use crate::reply_store;
 use crate::responses::{self, AskedResponse};
 use crate::server_state::ServerState;
 use crate::tally::{Lesson, call_usage};
@@ -74,7 +74,7 @@ impl ReplyListener for Learner {
 
     fn ended(&self, reply: &ModelReply, known: &RequestFacts) -> Option<BoxFuture<'static, ()>> {
         if let (Some(leaf), StoringPlan::Begin) = (self.leaf, self.learn(reply, known)) {
-            reply_storing::store_soon(&self.state, self.checkout.session, leaf);
+            reply_store::store_soon(&self.state, self.checkout.session, leaf);
         }
         let kept = responses::remember(&self.state, self.asked.as_ref()?, reply)?;
         Some(kept.boxed())

@@ -3,8 +3,8 @@
 use crate::body::{Body, BodyError};
 use crate::chain::ChainKey;
 use crate::headers;
-use crate::reading;
 use crate::reply::Sender;
+use crate::request_reader;
 use crate::routes::Route;
 use crate::seen_lists::ElementLink;
 use crate::server_state::ServerState;
@@ -53,8 +53,8 @@ pub(crate) struct ReadBody {
 impl ReadBody {
     /// What a body says; nothing where it says nothing. Its list is remembered.
     pub(crate) fn new(state: &ServerState, protocol: Protocol, mut body: Body) -> Result<Self, BodyError> {
-        let sealed = reading::sealed(protocol, &body);
-        let opening = reading::count_opening(protocol, &body, sealed.as_ref());
+        let sealed = request_reader::sealed(protocol, &body);
+        let opening = request_reader::count_opening(protocol, &body, sealed.as_ref());
         let hashes = chain(&state.key, protocol, &body, opening, sealed.clone());
         if hashes.is_empty() {
             return Err(BodyError::Silent);

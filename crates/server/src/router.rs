@@ -1,5 +1,6 @@
 //! What is done at each path. Handlers decode, make one call, and encode; which path of a provider goes where is `routes`'.
 
+use crate::background_store::Storing;
 use crate::body::{Body as RequestBody, BodyError, BodyText};
 use crate::early_stream::{LongWait, respond};
 use crate::fault::Fault;
@@ -9,9 +10,8 @@ use crate::reply::{FirstLook, open};
 use crate::request::{ReadBody, Request};
 use crate::routes::{self, Route, Treatment};
 use crate::server_state::ServerState;
-use crate::storing::Storing;
 use crate::walk::{PreparedRequest, mend, prepare};
-use crate::{api, blocking, counting, credentials, endpoints_api, guard, headers, metrics, responses};
+use crate::{api, blocking, credentials, endpoints_api, guard, headers, metrics, responses, token_count};
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
@@ -251,7 +251,7 @@ async fn count_by(state: &Arc<ServerState>, route: &Route<'_>, parts: &Parts, bo
         return refuse(state, parts, route.protocol, &fault);
     }
     let path = Path { path: &route.path, query: parts.uri.query(), headers: &parts.headers, beta: None };
-    let counted = counting::count(state, &path, Arc::new(request)).await;
+    let counted = token_count::count(state, &path, Arc::new(request)).await;
     counted.unwrap_or_else(|fault| fault.response(route.protocol))
 }
 

@@ -7,7 +7,7 @@ use crate::hand_over::{self, Neighbours};
 use crate::idle;
 use crate::learned;
 use crate::outward::Outward;
-use crate::reply_storing;
+use crate::reply_store;
 use crate::responses::{self, SeenResponses};
 use crate::router::router;
 use crate::seen_lists::SeenLists;
@@ -143,7 +143,7 @@ impl ServerState {
         let engine = Engine::new(store)
             .with_kept_bodies(kept)
             .with_spawn(Arc::new(TokioRuntime::of(Handle::current())));
-        // What a request appends is stored while its provider is at work (`storing`).
+        // What a request appends is stored while its provider is at work (`background_store`).
         let engine = if settings.store.is_some() { engine.with_deferral() } else { engine };
         Self {
             settings,
@@ -161,7 +161,7 @@ impl ServerState {
             outages: Mutex::default(),
             counter: TrafficCounter::default(),
             neighbours: Neighbours::default(),
-            reply_slots: Semaphore::new(reply_storing::SLOTS),
+            reply_slots: Semaphore::new(reply_store::SLOTS),
             ending: watch::Sender::new(false),
         }
     }

@@ -10,7 +10,7 @@ use crate::learned;
 use crate::notice::{NoticeKind, OperatorNotice};
 use crate::outward::Outward;
 use crate::remarks;
-use crate::reply_storing;
+use crate::reply_store;
 use crate::responses::SeenResponses;
 use crate::seen_lists::SeenLists;
 use crate::settings::{ServerSettings, Upstream};
@@ -121,7 +121,7 @@ impl ServerState {
     /// Keeps what was learned and what was said last, and gives back the sessions it has worked on, so that another may at once.
     pub(crate) async fn leave(self: &Arc<Self>) {
         learned::save(self).await;
-        reply_storing::store_all(self).await;
+        reply_store::store_all(self).await;
         for session in self.books.each(|session, _| session) {
             self.engine.close(session).await;
         }

@@ -3,7 +3,7 @@
 
 use crate::body::Body;
 use crate::chain::ChainKey;
-use crate::reading;
+use crate::request_reader;
 use epitome_core::Tokens;
 use epitome_engine::Assembly;
 use epitome_wire::{FixedParts, Protocol};
@@ -63,7 +63,7 @@ impl SeenSurroundings {
             return known;
         }
         let bytes = pieces.iter().map(|piece| piece.len()).sum();
-        let parts = reading::fixed(protocol, body, opening);
+        let parts = request_reader::fixed(protocol, body, opening);
         let found = Arc::new(Surroundings { parts, counts: Mutex::default(), bytes });
         self.put(hash, found.clone());
         found

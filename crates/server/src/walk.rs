@@ -1,26 +1,26 @@
 //! The walk of one request, from the client's body to the body that is sent: found by what it says, appended to its
 //! session, made to fit by the engine, written from the client's own bytes.
 
-mod foreseeing;
-mod governing;
-mod mending;
-mod placing;
-mod sending;
-mod supplying;
-mod taking_up;
+mod body_writer;
+mod forecast;
+mod intake;
+mod place;
+mod recovery;
+mod request_rule;
+mod sender;
+mod supply;
 mod whole_history;
-mod writing;
 
-pub(crate) use foreseeing::foresee;
-pub(crate) use mending::mend;
+pub(crate) use forecast::foresee;
+pub(crate) use recovery::mend;
 
 use crate::checkpoints::ClientLine;
 use crate::notice::NoticeKind;
-use crate::observing::note_observed;
+use crate::observation::note_observed;
 use crate::own_model;
-use crate::reading::Unreadable;
 use crate::reply::Sender;
 use crate::request::Request;
+use crate::request_reader::Unreadable;
 use crate::response_headers::CompactionUse;
 use crate::rules::SessionRule;
 use crate::server_state::{ServerState, note_step};

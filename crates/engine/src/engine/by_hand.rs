@@ -1,7 +1,7 @@
 //! Compactions that somebody asks for: made, previewed with nothing appended, or sketched with nobody asked.
 
-use super::acting::Reach;
-use super::preparing::return_background;
+use super::act::Reach;
+use super::preparation::return_background;
 use super::{Checkout, Engine, PreparedSession};
 use crate::driver::{CompactOptions, PlanSketch};
 use crate::error::EngineError;

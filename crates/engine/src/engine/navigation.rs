@@ -1,6 +1,6 @@
 //! Moving a session to another of its paths, with or without a word on the one it leaves.
 
-use super::acting::Reach;
+use super::act::Reach;
 use super::tree::SessionTree;
 use super::{Checkout, Engine};
 use crate::branch::{BranchExit, NavigationOutcome};

@@ -2,7 +2,7 @@
 //! history then, since nobody knows how the client will write them; the same reply, when it comes, is found by what it says, and where
 //! no store has that, by a hash of it.
 
-use super::acting::Reach;
+use super::act::Reach;
 use super::tree::SessionTree;
 use super::{Checkout, Engine, HashedMessages, PreparedSession};
 use crate::error::EngineError;

@@ -6,7 +6,7 @@ use super::{Walk, WalkError};
 use crate::books::Book;
 use crate::request::Request;
 use crate::rules::{OwnModel, SessionRule, WarmRequest};
-use crate::seeing::{outline_slots, view_slots};
+use crate::shown_path::{outline_slots, view_slots};
 use crate::view::{self, Origin, ViewSlot};
 use crate::written_head::{self, WrittenHead};
 use bytes::Bytes;

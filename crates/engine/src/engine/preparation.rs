@@ -1,7 +1,7 @@
 //! What is done to a path before a call, at the end of a turn and between: the right to compact a prefix is claimed where that is due, a
 //! driver acts, and what came of it is committed.
 
-use super::acting::Reach;
+use super::act::Reach;
 use super::backgrounds::{BackgroundLoan, Crowding};
 use super::prefix_jobs::PrefixClaim;
 use super::tree::SessionTree;

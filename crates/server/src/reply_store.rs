@@ -2,11 +2,11 @@
 //! request, in a form of their own, and at once where the model called a tool; a reply is stored by itself where its client pauses: the
 //! last one of a conversation, that of a request which stands alone, and whatever a server has at its end.
 
+use crate::background_store;
 use crate::blocking;
 use crate::books::Book;
 use crate::ended_call::{EndedCall, UnstoredReply, UsageSource};
 use crate::server_state::ServerState;
-use crate::storing;
 use epitome_core::EntryId;
 use epitome_engine::store::SessionId;
 use epitome_engine::{Checkout, EngineError};
@@ -34,7 +34,7 @@ pub(crate) fn store_soon(state: &Arc<ServerState>, session: SessionId, sent_with
         // The semaphore is never closed.
         let _turn = state.reply_slots.acquire().await;
         if store(&state, session, sent_with).await {
-            storing::store(state.clone(), session).await;
+            background_store::store(state.clone(), session).await;
         }
     });
 }

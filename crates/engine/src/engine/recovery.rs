@@ -1,6 +1,6 @@
 //! Making room after a provider refused a path's request, for its tokens, its bytes or its pictures.
 
-use super::preparing::return_background;
+use super::preparation::return_background;
 use super::{Checkout, Engine, PreparedSession};
 use crate::assembly::RefusalFigures;
 use crate::driver::Recovery;

@@ -6,8 +6,8 @@ use crate::books::Book;
 use crate::checkpoints::{ClientLine, SessionOperator};
 use crate::own_model::{self, CACHE_TIME};
 use crate::provider_edits;
-use crate::reading;
 use crate::request::Request;
+use crate::request_reader;
 use crate::restorer::RequestRestorer;
 use crate::rules::{Caller, SessionRule};
 use crate::server_state::ServerState;
@@ -115,7 +115,7 @@ impl Walk<'_> {
     /// What a summary takes that the provider itself has made, and that stands before the history.
     pub(super) fn sealed(&self, assembly: &Assembly) -> Tokens {
         let Request { protocol, body, sealed, .. } = self.request;
-        let messages = sealed.clone().map(|range| reading::messages(*protocol, body, 0, range));
+        let messages = sealed.clone().map(|range| request_reader::messages(*protocol, body, 0, range));
         let messages = messages.and_then(Result::ok).unwrap_or_default();
         messages.iter().map(|(_, message)| assembly.measure().sizes(message).total()).sum()
     }

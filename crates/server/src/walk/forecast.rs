@@ -3,8 +3,8 @@
 use super::{Walk, WalkError};
 use crate::checkpoints::ClientLine;
 use crate::request::Request;
-use crate::seeing::view_slots;
 use crate::server_state::ServerState;
+use crate::shown_path::view_slots;
 use crate::view::{Origin, ViewSlot};
 use crate::{blocking, client_compaction, client_wait};
 use bytes::Bytes;

@@ -4,7 +4,7 @@
 use super::{Attempt, PreparedRequest, Walk, WalkError, attempt};
 use crate::body_edit;
 use crate::notice::NoticeKind;
-use crate::observing::note_refusal;
+use crate::observation::note_refusal;
 use crate::request::Request;
 use crate::resend::Resend;
 use crate::server_state::ServerState;

@@ -1,12 +1,12 @@
 //! Taking up what is new in a request: the reply that came back, with what its provider said of the call, what is to be done between
 //! turns, and what is said now.
 
-use super::placing::Place;
+use super::place::Place;
 use super::{Pace, Walk, WalkError};
 use crate::books::Book;
 use crate::ended_call::UsageSource;
-use crate::reading::{self, Unreadable};
 use crate::request::Request;
+use crate::request_reader::{self, Unreadable};
 use crate::rules::SessionRule;
 use crate::server_state::ServerState;
 use crate::view::Origin;
@@ -130,7 +130,7 @@ impl Walk<'_> {
         if self.state.settings.store.as_ref().is_some_and(|place| place.keep == KeptBodies::None) {
             return String::new();
         }
-        let first = reading::messages(*protocol, body, *opening, 0..hashes.len().min(TITLE_ELEMENTS));
+        let first = request_reader::messages(*protocol, body, *opening, 0..hashes.len().min(TITLE_ELEMENTS));
         let is_asked = |message: &Message| message.role == Role::User && message.author == Author::Person;
         let asked = first.into_iter().flatten().map(|(_, message)| message).filter(is_asked);
         let said = asked.map(|message| message.said()).find(|said| !said.trim().is_empty());
@@ -194,6 +194,6 @@ impl Walk<'_> {
 
     pub(super) fn read(&self, first: usize) -> Result<Vec<(Origin, Message)>, Unreadable> {
         let Request { protocol, body, opening, hashes, .. } = self.request;
-        reading::messages(*protocol, body, *opening, first..hashes.len())
+        request_reader::messages(*protocol, body, *opening, first..hashes.len())
     }
 }
