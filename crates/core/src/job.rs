@@ -349,6 +349,11 @@ impl<'a> Job<'a> {
         self.log.item(id).is_some_and(is_said)
     }
 
+    /// What is being worked on, as far as the policy keeps it in any case: no compaction may hide it, whichever path it was made on.
+    pub fn worked_on(&self) -> Vec<EntryId> {
+        crate::keep::worked_on(self)
+    }
+
     /// Those of `superseded` that a summary is made from: all but what is too far back, of which it
     /// reads what people said.
     pub(crate) fn readable(&self, superseded: &[EntryId]) -> Vec<EntryId> {

@@ -284,7 +284,7 @@ impl Session {
     ) -> Result<Option<Conclusion>, EngineError> {
         let prompts = Prompts::default();
         let circumstances = Circumstances { idle_minutes, ..Circumstances::default() };
-        let asked = PlanOptions { available: Available::none(&prompts), range: Range::All, circumstances };
+        let asked = PlanOptions { circumstances, ..PlanOptions::asking_nobody(&prompts) };
         Ok(Plan::edit_only(self.job(Trigger::Threshold, asked), pass)?)
     }
 
@@ -295,8 +295,7 @@ impl Session {
         pass: EditPass,
     ) -> Result<Option<Conclusion>, EngineError> {
         let prompts = Prompts::default();
-        let available = Available::none(&prompts);
-        let asked = PlanOptions { available, range: Range::All, circumstances: Circumstances::default() };
+        let asked = PlanOptions::asking_nobody(&prompts);
         let job = Job { policy, can: Expressible::ALL, ..self.job(Trigger::Manual, asked) };
         Ok(Plan::edit_only(job, pass)?)
     }
@@ -487,4 +486,12 @@ pub(crate) struct PlanOptions<'a> {
     pub available: Available<'a>,
     pub range: Range,
     pub circumstances: Circumstances,
+}
+
+impl<'a> PlanOptions<'a> {
+    /// All of the context, with nobody to ask.
+    pub(crate) fn asking_nobody(prompts: &'a Prompts) -> Self {
+        let available = Available::none(prompts);
+        Self { available, range: Range::All, circumstances: Circumstances::default() }
+    }
 }

@@ -193,6 +193,15 @@ fn wants(job: &Job<'_>, what: AlwaysKeep) -> bool {
     job.policy.keep.always.contains(&what)
 }
 
+/// What is being worked on, as far as the policy keeps it in any case: the newest word of a person, the model's newest work, and
+/// input that it has not answered.
+pub(crate) fn worked_on(job: &Job<'_>) -> Vec<EntryId> {
+    let said = job.newest_said().filter(|_| wants(job, AlwaysKeep::Newest));
+    let work = NewestWork::of(job).filter(|_| wants(job, AlwaysKeep::Exchange));
+    let input = if wants(job, AlwaysKeep::Input) { unanswered(job) } else { Vec::new() };
+    said.into_iter().chain(work.into_iter().flat_map(|work| work.ids)).chain(input).collect()
+}
+
 /// Pins and instructions, and the first and newest message a person wrote where the policy says so.
 fn always(chooser: &Chooser<'_, '_>, pins: &[EntryId]) -> Result<Vec<EntryId>, ArchiveError> {
     let job = chooser.job;

@@ -9,7 +9,7 @@ mod rule;
 use crate::policy::TargetOf;
 use crate::{ArchiveError, EntryId, Form, Item, Job, Slot, Tail, Tokens};
 use always::NewestWork;
-pub(crate) use always::{KeepSet, matching};
+pub(crate) use always::{KeepSet, matching, worked_on};
 use always::{KeptMessage, unanswered, unit_of};
 pub(crate) use chooser::Chooser;
 use chooser::{TailRoom, first_after_summary};

@@ -4,9 +4,7 @@
 use super::{PlanOptions, Session};
 use crate::check::LookPoint;
 use crate::error::EngineError;
-use epitome_core::{
-    Available, Circumstances, EntryId, Mark, Outcome, Plan, PlanDraft, Prompts, Range, Record, Trigger,
-};
+use epitome_core::{EntryId, Mark, Outcome, Plan, PlanDraft, Prompts, Record, Trigger};
 use std::cmp::Reverse;
 use std::sync::Arc;
 
@@ -14,11 +12,7 @@ impl Session {
     /// The last message that a compaction of the path would cover, were it made now.
     pub(crate) fn covers(&self) -> Result<Option<EntryId>, EngineError> {
         let prompts = Prompts::default();
-        let asked = PlanOptions {
-            available: Available::none(&prompts),
-            range: Range::All,
-            circumstances: Circumstances::default(),
-        };
+        let asked = PlanOptions::asking_nobody(&prompts);
         Ok(match Plan::draft(self.job(Trigger::Threshold, asked))? {
             PlanDraft::Plan(plan) => plan.anchor(),
             PlanDraft::Settled(_) => None,
@@ -26,14 +20,22 @@ impl Session {
     }
 
     /// The compaction made on another path that this one can use: the deepest that belongs to a prefix of this
-    /// path and is not in use here, where it makes room.
+    /// path and is not in use here, where it makes room. A client that goes back sends less than what it covers of the other:
+    /// what is being worked on here may be history there.
     pub(crate) fn available(&self) -> Result<Option<EntryId>, EngineError> {
         let (log, context) = (self.log(), self.context());
+        let prompts = Prompts::default();
+        let asked = PlanOptions::asking_nobody(&prompts);
+        let worked_on = self.job(Trigger::Threshold, asked).worked_on();
+        let hides_work = |id: EntryId| {
+            log.compaction(id).is_some_and(|one| worked_on.iter().any(|&message| one.hides(message)))
+        };
         let is_usable = |&(id, anchor): &(EntryId, EntryId)| {
             Some(anchor) > context.anchor()
                 && !context.is_undone(id)
                 && !self.is_outgrown(id)
                 && self.history().binary_search(&anchor).is_ok()
+                && !hides_work(id)
         };
         let mut found: Vec<(EntryId, EntryId)> = log.compactions().filter(is_usable).collect();
         found.sort_unstable_by_key(|&(id, anchor)| Reverse((anchor, id)));

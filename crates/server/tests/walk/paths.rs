@@ -77,6 +77,27 @@ async fn four_requests_at_once_over_one_history_make_one_compaction() {
 }
 
 #[tokio::test]
+async fn what_was_said_last_is_there_word_for_word_however_far_a_client_goes_back() {
+    let stage = Stage::new(quiet(), SMALL).await;
+    let found = |number: usize| format!("{number}: {}", "what the file says here. ".repeat(24));
+    let exchange = |number: usize| {
+        let (id, found) = (format!("toolu_{number}"), found(number));
+        [
+            json!({"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": "read", "input": {}}]}),
+            json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": found}]}),
+        ]
+    };
+    let asked = json!({"role": "user", "content": "go through all files"});
+    let all: Vec<Value> = std::iter::once(asked).chain((0..60).flat_map(exchange)).collect();
+    for count in (3..=all.len()).rev().step_by(2) {
+        let (status, _) = answer(stage.post("/v1/messages", body(&all[..count], false))).await;
+        assert_eq!(status, StatusCode::OK);
+        let last = arrived(&stage).pop().and_then(|mut sent| sent.pop()).expect("it arrived").to_string();
+        assert!(last.contains(&found(count / 2 - 1)), "{count} messages, and of the last one arrives {last}");
+    }
+}
+
+#[tokio::test]
 async fn a_sibling_with_a_larger_window_keeps_its_whole_history() {
     let stage = Stage::with_windows_of_the_catalog(quiet()).await;
     let all = history(400, "the parser");
