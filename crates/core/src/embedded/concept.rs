@@ -110,6 +110,11 @@ fn each_pair(text: &str, mut found: impl FnMut(u64)) {
     }
 }
 
+/// Whether a word stands beside everything, in any case of its letters.
+pub(super) fn is_common(word: &str) -> bool {
+    word.len() <= COMMON_BYTES_MAX && COMMON.iter().any(|common| common.eq_ignore_ascii_case(word))
+}
+
 fn plain_word(word: &str) -> Option<u64> {
     let mut bytes = [0_u8; 24];
     let length = word.len().min(bytes.len());

@@ -14,6 +14,7 @@ mod escape;
 mod excerpt;
 mod file_note;
 mod files;
+mod gloss;
 mod line_piece;
 mod lines_by_word;
 mod link;

@@ -1,5 +1,5 @@
 //! Names told without their lines: code that says nothing by itself is not quoted for a name in it. The list says between
-//! which entries each name stands.
+//! which entries each name stands, and may tell it with the words beside it ([`super::gloss`]).
 
 use super::page::{Section, Spot, SummaryPage};
 use crate::{EntryId, Tokens};
@@ -23,7 +23,10 @@ struct ListedName {
 const LINE_NAMES: usize = 16;
 /// What `m0123 to m0145 names: ` takes.
 const HEAD_TOKENS: Tokens = Tokens(13);
-/// What stands between two names.
+/// Between the entries and the names.
+const NAMES: &str = "names: ";
+/// What stands between two names, and what it takes.
+const JOINT: &str = "; ";
 const JOINT_TOKENS: Tokens = Tokens(1);
 /// Behind all lines.
 const ORDER: u64 = u64::MAX / 2;
@@ -45,6 +48,11 @@ impl NameList {
         }
     }
 
+    /// The facts on the list, in the order they came to it.
+    pub(super) fn facts(&self) -> Vec<u32> {
+        self.names.iter().map(|listed| listed.fact).collect()
+    }
+
     /// Takes names off the list that a line tells now.
     pub(super) fn withdraw(&mut self, page: &mut SummaryPage<'_>, told: &[u32], quota: &mut Tokens) {
         if !told.iter().any(|fact| self.listed.contains(fact)) {
@@ -62,7 +70,10 @@ impl NameList {
     /// Puts the list on the page, by where the names stand.
     pub(super) fn write(mut self, page: &mut SummaryPage<'_>) {
         self.names.sort_by_key(|listed| listed.id);
-        for (order, line) in self.names.chunks(LINE_NAMES).enumerate() {
+        // Names that an earlier summary told are of no entry that is read: theirs are lines of their own.
+        let unread = self.names.partition_point(|listed| listed.id.is_none());
+        let (unread, read) = self.names.split_at(unread);
+        for (order, line) in unread.chunks(LINE_NAMES).chain(read.chunks(LINE_NAMES)).enumerate() {
             let mut entries: Vec<EntryId> = line.iter().filter_map(|listed| listed.id).collect();
             entries.dedup();
             let pointer = match (entries.first(), entries.last()) {
@@ -72,7 +83,21 @@ impl NameList {
             };
             let names: Vec<&str> = line.iter().map(|listed| listed.name.as_str()).collect();
             let spot = Spot::new(Section::Lines, ORDER + order as u64, entries);
-            page.put(spot, &format!("{pointer}names: {}", names.join(", ")));
+            page.put(spot, &format!("{pointer}{NAMES}{}", names.join(JOINT)));
         }
     }
+}
+
+/// The names that a line of such a list tells, each with its words; none where it is another line.
+pub(super) fn told_names(line: &str) -> Option<impl Iterator<Item = &str>> {
+    let without_entry = |line| behind_entry(line).unwrap_or(line);
+    let rest = without_entry(line);
+    let rest = rest.strip_prefix("to ").map_or(rest, without_entry);
+    Some(rest.strip_prefix(NAMES)?.split(JOINT))
+}
+
+/// What follows the entry that a line begins with.
+fn behind_entry(line: &str) -> Option<&str> {
+    let (entry, rest) = line.split_once(' ')?;
+    EntryId::of_pointer(entry).map(|_| rest)
 }

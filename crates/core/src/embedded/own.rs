@@ -2,6 +2,7 @@
 //! next one. What it says of messages that are read again is found there anew.
 
 use super::files::REMARK;
+use super::names::told_names;
 use super::page::Section;
 use super::reading::Quote;
 use crate::{EntryId, fence};
@@ -17,6 +18,8 @@ pub(super) struct OwnSummary<'t> {
     pub statements: Vec<Quote>,
     /// What was committed.
     pub commits: Vec<Quote>,
+    /// Names, each with the words beside it.
+    pub names: Vec<&'t str>,
     /// Everything else that stands for such messages.
     pub rest: String,
 }
@@ -46,7 +49,13 @@ impl<'t> OwnSummary<'t> {
                     own.commits
                         .extend(told.strip_prefix(COMMITTED).map(|text| Quote { id, text: text.to_owned() }));
                 }
-                (Some(Section::Actions | Section::Lines), Some(_)) => own.rest.extend([line, "\n"]),
+                (Some(Section::Actions), Some(_)) => own.rest.extend([line, "\n"]),
+                (Some(Section::Lines), unread) => match told_names(line) {
+                    // One that was carried before names no entry.
+                    Some(names) if pointer.is_none_or(is_unread) => own.names.extend(names),
+                    Some(_) => {}
+                    None => own.rest.extend(unread.into_iter().flat_map(|_| [line, "\n"])),
+                },
                 // The ledger knows what was done to a file, and not what was said of it.
                 (Some(Section::Files), _) => {
                     own.rest.extend(remark(line).into_iter().flat_map(|said| [said, "\n"]))

@@ -161,7 +161,7 @@ impl Reading {
     }
 
     fn take_own(&mut self, own: OwnSummary<'_>) {
-        let OwnSummary { rules: own_rules, dialogue, statements, commits, rest } = own;
+        let OwnSummary { rules: own_rules, dialogue, statements, commits, names, rest } = own;
         commits.iter().for_each(|commit| self.take_prose(&commit.text));
         self.commits.extend(commits);
         let told = ToldLines::of(&dialogue);
@@ -176,6 +176,8 @@ impl Reading {
         }
         dialogue.iter().for_each(|line| self.take_prose(&line.text));
         self.dialogue.recall(dialogue);
+        // The words beside a name speak of that one alone, so each is a passage of its own.
+        names.into_iter().for_each(|name| self.take_prose(name));
         self.take_prose(&rest);
     }
 

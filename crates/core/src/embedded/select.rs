@@ -1,41 +1,43 @@
 //! Filling the rest of a summary with the lines and actions most likely to be needed again.
 //!
 //! A fact has two halves: that it is named, and that it stands beside words it stood beside. A bare
-//! list earns the first half only; a line it stood in earns both.
+//! list earns the first half only; a line it stood in earns both, and so does its name with the words nearest to it there.
 
 use super::cover::{Candidate, choose};
 use super::files::REMARK;
+use super::gloss::gloss;
 use super::lines_by_word::LinesByWord;
 use super::link::is_linking;
 use super::names::NameList;
 use super::page::{Section, Spot, SummaryPage};
 use super::quoted_line::{JoinedLine, LineTraits, cost};
-use super::reading::{Doc, Reading};
+use super::reading::{Doc, DocLine, Reading};
 use super::weight::{TUNING, chance};
 use crate::facts::{Class, FactIndex, Mention, scan_line, scan_pairs};
 use crate::{EntryId, Tokens};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 /// How far the guessed costs may overshoot.
 const GUESS_SLACK: f64 = 1.5;
 
 /// Fills the page, which stands beside `prose`.
 pub(super) fn fill(page: &mut SummaryPage<'_>, reading: &Reading, focus: Option<&str>, prose: &str) {
+    let lines = GlossLines::of(reading);
     let mut weights = weights(reading);
     discount(page.lines().map(|(_, line)| line).chain(prose.lines()), reading, &mut weights);
     let statements = statement_pieces(reading, &LinesByWord::of(page.lines().map(|(_, line)| line)));
     let room = page.room().0 as f64;
     let share = (room * STATEMENTS_SHARE).max((room * STATEMENTS_SHARE_MAX).min(STATEMENTS_TOKENS));
     let chosen = choose(&statements, &mut weights, share);
-    write(page, reading, chosen.into_iter().map(|at| &statements[at].of));
+    write(page, reading, &lines, chosen.into_iter().map(|at| &statements[at].of));
     let listed: HashSet<String> =
         page.lines().filter_map(|(section, line)| listed_path(section, line)).collect();
     let mut pieces = pieces(reading, focus, &listed);
-    pieces.extend(name_pieces(reading, &weights));
+    pieces.extend(name_pieces(reading, &lines, &weights));
     // Costs are guesses; the page measures, and stops when it is full.
     let room = page.room().0 as f64 * GUESS_SLACK;
     let chosen = choose(&pieces, &mut weights, room);
-    write(page, reading, chosen.into_iter().map(|at| &pieces[at].of));
+    write(page, reading, &lines, chosen.into_iter().map(|at| &pieces[at].of));
 }
 
 /// The part of what is left that the model's own statements may take before lines are looked at.
@@ -129,7 +131,7 @@ enum Addition {
         /// Where the one before it begins.
         start: u32,
     },
-    /// The name of a fact alone.
+    /// The name of a fact, with words beside it where there are some.
     Name(u32),
     /// A tool call.
     Action(usize),
@@ -195,29 +197,82 @@ fn line_facts(reading: &Reading, at: usize, is_linking: bool) -> Vec<u32> {
     all
 }
 
-/// Each fact that is not told yet by its name alone, which tells half of it.
-fn name_pieces(reading: &Reading, weights: &[f64]) -> impl Iterator<Item = Candidate<Addition>> {
+/// Each fact that is not told yet by its name, with the words nearest to it where a line has some.
+fn name_pieces<'r>(
+    reading: &'r Reading,
+    lines: &'r GlossLines,
+    weights: &[f64],
+) -> impl Iterator<Item = Candidate<Addition>> {
+    let facts = reading.table.facts.iter().zip(0_u32..);
     let facts =
-        reading.table.facts.iter().zip(0_u32..).filter(|(_, fact)| weights[named(*fact) as usize] > 0.0);
-    // A command and an error are lines, not names.
-    let names = facts.filter(|(known, _)| !matches!(known.class, Class::Command | Class::Error));
-    names.map(|(_, fact)| Candidate {
-        of: Addition::Name(fact),
-        bonus: 0.0,
-        share: TUNING.name,
-        cost: cost(&reading.table.name(fact)) + 1.0,
-        facts: vec![named(fact)],
+        facts.filter(|(_, fact)| weights[named(*fact) as usize] + weights[linked(*fact) as usize] > 0.0);
+    // A command and an error are lines, not names; and what stands in no line is told by the ledger.
+    let names = facts.filter(|(known, fact)| {
+        !matches!(known.class, Class::Command | Class::Error) && lines.lines[*fact as usize].is_some()
+    });
+    names.map(|(_, fact)| {
+        let (of, cost) = (Addition::Name(fact), cost(&reading.table.name(fact)) + 1.0);
+        match lines.tells(fact) {
+            true => {
+                let (cost, facts) = (cost + GLOSS_TOKENS, vec![named(fact), linked(fact)]);
+                Candidate { of, bonus: 0.0, share: 1.0, cost, facts }
+            }
+            false => Candidate { of, bonus: 0.0, share: TUNING.name, cost, facts: vec![named(fact)] },
+        }
     })
 }
 
-/// The newest entry that each fact stands in.
-fn entries_of_facts(reading: &Reading) -> HashMap<u32, Option<EntryId>> {
-    let mut entries = HashMap::new();
-    for line in &reading.lines {
-        let facts = &reading.line_facts[line.first as usize..(line.first + line.count) as usize];
-        entries.extend(facts.iter().map(|&fact| (fact, reading.docs[line.doc as usize].id)));
+/// About what the words beside a name take.
+const GLOSS_TOKENS: f64 = 4.0;
+
+/// For each fact the line that it is told from: what is said before code, and of each the newest.
+struct GlossLines {
+    lines: Vec<Option<GlossLine>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct GlossLine {
+    /// Whether words stand beside its facts at all.
+    is_linking: bool,
+    is_said: bool,
+    line: usize,
+}
+
+impl GlossLines {
+    fn of(reading: &Reading) -> Self {
+        let mut lines = vec![None; reading.table.facts.len()];
+        for (line, read) in reading.lines.iter().enumerate() {
+            let LineTraits { is_linking, is_mute, .. } = read.traits;
+            let found = Some(GlossLine { is_linking, is_said: is_linking && !is_mute, line });
+            for &fact in &reading.line_facts[read.first as usize..(read.first + read.count) as usize] {
+                let best: &mut Option<GlossLine> = &mut lines[fact as usize];
+                *best = found.max(*best);
+            }
+        }
+        Self { lines }
     }
-    entries
+
+    /// Whether a fact has words beside it somewhere.
+    fn tells(&self, fact: u32) -> bool {
+        self.lines[fact as usize].is_some_and(|found| found.is_linking)
+    }
+
+    /// The line of a fact, where it says something of it.
+    fn said<'r>(&self, reading: &'r Reading, fact: u32) -> Option<&'r DocLine> {
+        let found = self.lines[fact as usize].filter(|found| found.is_said)?;
+        Some(&reading.lines[found.line])
+    }
+
+    /// The entry of a fact's line, and the fact as it is told from there.
+    fn told(&self, reading: &Reading, fact: u32) -> (Option<EntryId>, String) {
+        let name = reading.table.name(fact);
+        let Some(GlossLine { line, .. }) = self.lines[fact as usize] else { return (None, name) };
+        let line = &reading.lines[line];
+        let doc = &reading.docs[line.doc as usize];
+        let told =
+            gloss(strip_line_number(line_text(doc, line.start, line.end)), reading.table.value(fact), &name);
+        (doc.id, told.unwrap_or(name))
+    }
 }
 
 fn joined_piece(reading: &Reading, at: usize, joined: JoinedLine) -> Candidate<Addition> {
@@ -255,69 +310,97 @@ fn line_text(doc: &Doc, start: u32, end: u32) -> &str {
     doc.text[start as usize..end as usize].trim()
 }
 
-/// Lines that were taken, by entry and place, so that each entry is named once, before its first line.
-type AddedLines = BTreeMap<(Option<EntryId>, u32, u32), String>;
-
-fn write<'p>(page: &mut SummaryPage<'_>, reading: &Reading, pieces: impl Iterator<Item = &'p Addition>) {
-    let (mut taken, mut named, mut written) = (AddedLines::new(), HashSet::new(), HashSet::new());
-    let (mut names, mut entries) = (NameList::default(), None);
-    let mut quota = page.room();
+fn write<'p>(
+    page: &mut SummaryPage<'_>,
+    reading: &Reading,
+    lines: &GlossLines,
+    pieces: impl Iterator<Item = &'p Addition>,
+) {
+    let (mut quoted, mut names, mut quota) = (QuotedLines::default(), NameList::default(), page.room());
     for piece in pieces {
-        let (line, start) = match *piece {
+        match *piece {
             Addition::Name(fact) => {
-                let entries = entries.get_or_insert_with(|| entries_of_facts(reading));
-                let id = entries.get(&fact).copied().flatten();
-                names.add(page, id, (fact, reading.table.name(fact)), &mut quota);
-                continue;
+                let (id, told) = lines.told(reading, fact);
+                names.add(page, id, (fact, told), &mut quota);
             }
             Addition::Action(at) => {
                 let action = &reading.actions[at];
                 let spot = Spot::new(Section::Actions, at as u64, [action.id]);
                 page.add(&spot, &action.line(), &mut quota);
-                continue;
             }
             Addition::Finding(at) => {
                 let quote = &reading.statements[at].quote;
                 let spot = Spot::new(Section::Statements, at as u64, [quote.id]);
                 page.add(&spot, &format!("{}: {}", quote.id, quote.text), &mut quota);
-                continue;
             }
-            Addition::Line(at) => (&reading.lines[at], reading.lines[at].start),
-            Addition::Joined { line, start } => (&reading.lines[line], start),
-        };
-        let doc = &reading.docs[line.doc as usize];
-        // A line that stands there already is not said again with its neighbour.
-        let lines = line_text(doc, start, line.end).lines().map(strip_line_number);
-        let new: Vec<&str> = lines.filter(|line| !written.contains(line)).collect();
-        if new.is_empty() {
-            continue;
+            Addition::Line(at) => {
+                quoted.add(page, reading, (&reading.lines[at], reading.lines[at].start), &mut quota)
+            }
+            Addition::Joined { line, start } => {
+                quoted.add(page, reading, (&reading.lines[line], start), &mut quota)
+            }
         }
-        let text = new.join("\n");
-        let pointer = if named.contains(&doc.id) { Tokens::ZERO } else { POINTER_TOKENS };
-        if page.reserve(Section::Lines, &text, pointer, &mut quota) {
-            named.insert(doc.id);
-            written.extend(new);
-            taken.insert((doc.id, line.doc, start), text);
-            let facts = &reading.line_facts[line.first as usize..(line.first + line.count) as usize];
-            names.withdraw(page, facts, &mut quota);
-        }
+        names.withdraw(page, &quoted.told, &mut quota);
+        quoted.told.clear();
         if quota < Tokens(4) {
             break;
         }
     }
-    write_lines(page, taken);
+    // Where there is room for all of it, what is said of a name is told whole.
+    for line in names.facts().into_iter().filter_map(|fact| lines.said(reading, fact)) {
+        quoted.add(page, reading, (line, line.start), &mut quota);
+        names.withdraw(page, &quoted.told, &mut quota);
+        quoted.told.clear();
+    }
+    quoted.write(page);
     names.write(page);
+}
+
+/// Lines that are quoted, with room for them set aside on a page.
+#[derive(Default)]
+struct QuotedLines<'r> {
+    /// By entry and place, so that each entry is named once, before its first line.
+    taken: BTreeMap<(Option<EntryId>, u32, u32), String>,
+    entries: HashSet<Option<EntryId>>,
+    written: HashSet<&'r str>,
+    /// The facts of what was added since somebody looked.
+    told: Vec<u32>,
 }
 
 /// What `m0123: ` takes.
 const POINTER_TOKENS: Tokens = Tokens(5);
 
-fn write_lines(page: &mut SummaryPage<'_>, taken: AddedLines) {
-    let mut last = None;
-    for (order, ((id, ..), text)) in taken.into_iter().enumerate() {
-        let pointer = id.filter(|_| last != Some(id)).map(|id| format!("{id}: ")).unwrap_or_default();
-        last = Some(id);
-        page.put(Spot::new(Section::Lines, order as u64, id), &format!("{pointer}{text}"));
+impl<'r> QuotedLines<'r> {
+    /// Quotes a line from `start` on, which may lie in the one before it, where there is room.
+    fn add(
+        &mut self,
+        page: &mut SummaryPage<'_>,
+        reading: &'r Reading,
+        (line, start): (&DocLine, u32),
+        quota: &mut Tokens,
+    ) {
+        let doc = &reading.docs[line.doc as usize];
+        // A line that stands there already is not said again with its neighbour.
+        let lines = line_text(doc, start, line.end).lines().map(strip_line_number);
+        let new: Vec<&str> = lines.filter(|line| !self.written.contains(line)).collect();
+        let text = new.join("\n");
+        let pointer = if self.entries.contains(&doc.id) { Tokens::ZERO } else { POINTER_TOKENS };
+        if !new.is_empty() && page.reserve(Section::Lines, &text, pointer, quota) {
+            self.entries.insert(doc.id);
+            self.written.extend(new);
+            self.taken.insert((doc.id, line.doc, start), text);
+            self.told.extend(&reading.line_facts[line.first as usize..(line.first + line.count) as usize]);
+        }
+    }
+
+    /// Puts the lines on the page.
+    fn write(self, page: &mut SummaryPage<'_>) {
+        let mut last = None;
+        for (order, ((id, ..), text)) in self.taken.into_iter().enumerate() {
+            let pointer = id.filter(|_| last != Some(id)).map(|id| format!("{id}: ")).unwrap_or_default();
+            last = Some(id);
+            page.put(Spot::new(Section::Lines, order as u64, id), &format!("{pointer}{text}"));
+        }
     }
 }
 

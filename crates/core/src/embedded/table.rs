@@ -168,6 +168,11 @@ impl FactTable {
         if key.is_empty() { value.to_owned() } else { format!("{key} {value}") }
     }
 
+    /// What a fact's lines hold of its name in any case.
+    pub(super) fn value(&self, fact: u32) -> &str {
+        self.names.value(fact as usize)
+    }
+
     /// Stops the clock.
     pub(super) fn settle(&mut self, clock: u64) {
         self.end = clock;

@@ -371,6 +371,26 @@ fn what_our_summary_says_of_messages_not_read_again_stays_where_it_stood() {
 }
 
 #[test]
+fn names_that_an_earlier_summary_told_keep_their_own_words() {
+    let ours = "<epitome-summary covers=\"m0000-m0008\" messages=\"9\" by=\"x\">\nWhat stands for it.\n\n\
+        ## Critical Context: lines from the log\n\
+        m0003 to m0006 names: oldest getBranch commit; loadConfig reads defaults\n\
+        names: renameField of forms\nm0009 names: readAgain twice over\n</epitome-summary>";
+    let text = draft_behind(&[ours], model("The form is wired now."), 9, 400);
+    for (told, is_told) in [
+        ("oldest getBranch commit", true),
+        ("loadConfig reads defaults", true),
+        ("renameField", true),
+        ("defaults\nrenameField", false),
+        ("commit loadConfig", false),
+        ("readAgain", false),
+        ("m0009 names", false),
+    ] {
+        assert_eq!(text.contains(told), is_told, "{told}\n{text}");
+    }
+}
+
+#[test]
 fn what_explains_is_told_before_lines_of_results() {
     let mut messages = vec![person("Make the login work.")];
     messages.push(model(

@@ -26,7 +26,7 @@ pub struct KeepRule {
 impl Default for KeepRule {
     fn default() -> Self {
         Self {
-            newest: Newest::Percent(40),
+            newest: Newest::Percent(30),
             within_turn: true,
             calibrated: false,
             always: vec![AlwaysKeep::First, AlwaysKeep::Newest, AlwaysKeep::Exchange],

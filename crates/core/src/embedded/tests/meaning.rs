@@ -102,8 +102,19 @@ fn names_in_code_are_told_without_the_code() {
     messages.extend(exchange(1, "Read", r#"{"file_path":"src/explain.ts"}"#, read));
     messages.push(person("Go on with it, please."));
     let text = draft(&messages, 1, 400).text;
-    assert!(text.ends_with("\nm0002 names: getBranch, isAncestor"), "{text}");
+    assert!(text.ends_with("\nm0002 names: getBranch; isAncestor"), "{text}");
     assert!(!text.contains("{"), "{text}");
+}
+
+#[test]
+fn a_name_in_code_is_told_with_the_words_of_its_line() {
+    let read =
+        "  if (!repo[\"x\"] && getBranch(repo, { n: 4, at: \"/\" }) != [0, 1]) { // oldest commit first";
+    let mut messages = vec![person("Look at the explain command of the tool.")];
+    messages.extend(exchange(1, "Read", r#"{"file_path":"src/explain.ts"}"#, read));
+    messages.push(person("Go on with it, please."));
+    let text = draft(&messages, 1, 400).text;
+    assert!(text.ends_with("\nm0002 names: getBranch repo oldest commit"), "{text}");
 }
 
 #[test]
