@@ -9,12 +9,12 @@ use super::lines_by_word::LinesByWord;
 use super::link::is_linking;
 use super::names::NameList;
 use super::page::{Section, Spot, SummaryPage};
-use super::quoted_line::{JoinedLine, LineTraits, cost};
+use super::quoted_line::{JoinedLine, LineTraits, cost, cost_of};
 use super::reading::{Doc, Reading};
 use super::weight::{TUNING, chance};
 use crate::facts::{Class, FactIndex, Mention, scan_line, scan_pairs};
 use crate::{EntryId, Tokens};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 /// How far the guessed costs may overshoot.
 const GUESS_SLACK: f64 = 1.5;
@@ -205,17 +205,17 @@ fn name_pieces(reading: &Reading, weights: &[f64]) -> impl Iterator<Item = Candi
         of: Addition::Name(fact),
         bonus: 0.0,
         share: TUNING.name,
-        cost: cost(&reading.table.name(fact)) + 1.0,
+        cost: cost_of(reading.table.name_chars(fact)) + 1.0,
         facts: vec![named(fact)],
     })
 }
 
-/// The newest entry that each fact stands in.
-fn entries_of_facts(reading: &Reading) -> HashMap<u32, Option<EntryId>> {
-    let mut entries = HashMap::new();
+/// The newest entry that each fact stands in, by its number.
+fn entries_of_facts(reading: &Reading) -> Vec<Option<EntryId>> {
+    let mut entries = vec![None; reading.table.facts.len()];
     for line in &reading.lines {
         let facts = &reading.line_facts[line.first as usize..(line.first + line.count) as usize];
-        entries.extend(facts.iter().map(|&fact| (fact, reading.docs[line.doc as usize].id)));
+        facts.iter().for_each(|&fact| entries[fact as usize] = reading.docs[line.doc as usize].id);
     }
     entries
 }
@@ -266,7 +266,7 @@ fn write<'p>(page: &mut SummaryPage<'_>, reading: &Reading, pieces: impl Iterato
         let (line, start) = match *piece {
             Addition::Name(fact) => {
                 let entries = entries.get_or_insert_with(|| entries_of_facts(reading));
-                let id = entries.get(&fact).copied().flatten();
+                let id = entries[fact as usize];
                 names.add(page, id, (fact, reading.table.name(fact)), &mut quota);
                 continue;
             }

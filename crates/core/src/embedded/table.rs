@@ -168,6 +168,13 @@ impl FactTable {
         if key.is_empty() { value.to_owned() } else { format!("{key} {value}") }
     }
 
+    /// The characters of that name.
+    pub(super) fn name_chars(&self, fact: u32) -> impl Iterator<Item = char> {
+        let (key, value) = (self.names.key(fact as usize), self.names.value(fact as usize));
+        let joint = if key.is_empty() { "" } else { " " };
+        key.chars().chain(joint.chars()).chain(value.chars())
+    }
+
     /// Stops the clock.
     pub(super) fn settle(&mut self, clock: u64) {
         self.end = clock;
