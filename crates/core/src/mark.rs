@@ -347,8 +347,13 @@ fn check_compaction(
     if let Some(&id) = behind.iter().find(|id| compaction.front.contains(id)) {
         return Err(LogError::Disorder { id });
     }
+    // Both lists are in order by now, and every exchange of the path is asked about.
+    let is_named =
+        |id: EntryId| compaction.front.binary_search(&id).is_ok() || behind.binary_search(&id).is_ok();
+    let is_covered = |id: EntryId| compaction.anchor().is_some_and(|anchor| id <= anchor) && !is_named(id);
     let is_split = |&(call, answer): &(EntryId, EntryId)| {
-        compaction.hides(call) != compaction.hides(answer) && !path.is_late(call, answer)
+        let is_gone = is_covered(call) && is_covered(answer);
+        !is_gone && compaction.hides(call) != compaction.hides(answer) && !path.is_late(call, answer)
     };
     match path.pairs().into_iter().find(is_split) {
         Some((call, answer)) => Err(LogError::SplitExchange { call, answer }),
