@@ -69,8 +69,8 @@ pub(super) fn is_ordinary(word: &str) -> bool {
 
 /// Whether a word of letters stands beside everything.
 fn is_common(word: &str) -> bool {
-    let is_it = |common: &&str| common.len() == word.len() && common.eq_ignore_ascii_case(word);
-    word.len() <= COMMON_BYTES_MAX && COMMON.iter().any(|common| is_it(&common))
+    let is_it = |common: &&str| common.eq_ignore_ascii_case(word);
+    word.len() <= COMMON_BYTES_MAX && COMMON.iter().any(is_it)
 }
 
 /// None of them is longer.
