@@ -5,13 +5,15 @@
 
 Sizes are in thousands of entries: each is the beginning of one generated session. Arguments go to `replay` as they are.
 `BENCH_OLD` is the program of another commit, run in turn with ours; without it its columns are left out. Times are CPU
-time, user and system, so that a busy machine tells less; ratios are taken within a round, and the median round is told.
+time, user and system, of all threads, so that a busy machine tells less, and beside it what a person waits; ratios are taken
+within a round, and the median round is told.
 """
 import argparse
 import os
 import statistics as st
 import subprocess
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
@@ -35,13 +37,14 @@ def beginnings(data, sizes):
 
 
 def run(program, path, arguments):
-    """CPU seconds, and the most memory in MB."""
+    """CPU seconds, seconds waited, and the most memory in MB."""
+    began = time.monotonic()
     with open(os.devnull, "w") as nowhere:
         child = subprocess.Popen([program, "replay", path, *arguments], stdout=nowhere)
         _, status, usage = os.wait4(child.pid, 0)
     if status != 0:
         sys.exit(f"{program} replay {path} failed")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    return usage.ru_utime + usage.ru_stime, time.monotonic() - began, usage.ru_maxrss / 1024
 
 
 def main():
@@ -54,18 +57,20 @@ def main():
     old = os.environ.get("BENCH_OLD")
     if not old:
         print("BENCH_OLD is not set: nothing to compare with", file=sys.stderr)
-    print("| entries | CPU time | for each 1,000 | peak MB | " + ("older build | older over ours |" if old else ""))
-    print("|---|---|---|---|" + ("---|---|" if old else ""))
+    older = "older build | its wait | older over ours | by wait |" if old else ""
+    print("| entries | CPU time | for each 1,000 | wait | peak MB | " + older)
+    print("|---|---|---|---|---|" + ("---|---|---|---|" if old else ""))
     for size, path in beginnings(options.data, sorted(int(size) for size in options.sizes.split(","))):
         ours, olds = [], []
         for _ in range(options.rounds):
             ours.append(run(options.binary, path, arguments))
             olds += [run(old, path, arguments)] if old else []
-        seconds, memory = (st.median(column) for column in zip(*ours))
-        row = f"| {size * 1000:,} | {seconds:.2f} s | {seconds / size:.3f} s | {memory:.0f} |"
+        seconds, wait, memory = (st.median(column) for column in zip(*ours))
+        row = f"| {size * 1000:,} | {seconds:.2f} s | {seconds / size:.3f} s | {wait:.2f} s | {memory:.0f} |"
         if old:
-            ratio = st.median(before[0] / now[0] for before, now in zip(olds, ours))
-            row += f" {st.median(before[0] for before in olds):.2f} s | {ratio:.2f}x |"
+            medians = [st.median(column) for column in zip(*olds)]
+            ratios = [st.median(before[at] / now[at] for before, now in zip(olds, ours)) for at in (0, 1)]
+            row += f" {medians[0]:.2f} s | {medians[1]:.2f} s | {ratios[0]:.2f}x | {ratios[1]:.2f}x |"
         print(row, flush=True)
 
 

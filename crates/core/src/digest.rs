@@ -4,12 +4,12 @@
 //! the summariser and to [`crate::verify`].
 
 use crate::embedded::{
-    StatedRule, StatedSentence, WrittenNote, file_written, notes_in, opening_of, purpose, rules_in,
-    sentences_in,
+    StatedRule, StatedSentence, WrittenNote, file_written, line_traits, notes_in, opening_of, purpose,
+    rules_in, sentences_in,
 };
-use crate::facts::{PassageFacts, find_secrets, passages, spoken_passages};
+use crate::facts::{PassageFacts, Voice, find_secrets, passages, spoken_passages};
 use crate::ledger::{FileUse, file_of};
-use crate::{Call, CallId, EntryId, Message, Original, Role, ToolResult, fence};
+use crate::{Author, Call, CallId, EntryId, Message, Original, Role, ToolResult, fence};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -46,6 +46,28 @@ impl MessageDigest {
             file_written: OnceLock::new(),
             files_read: OnceLock::new(),
             openings: OnceLock::new(),
+        }
+    }
+
+    /// Looks for all that compactions ask of nearly every message.
+    fn read(&self) {
+        for passage in self.passages() {
+            line_traits(passage);
+            if matches!(passage.voice, Voice::Said | Voice::Called) {
+                passage.word_pairs();
+            }
+        }
+        self.shown_passages();
+        let _secrets = (self.secrets(), self.carried_secrets());
+        let _files = (self.notes(), self.purpose(), self.file_written(), self.files_read(), self.openings());
+        match (self.message.role, self.message.author) {
+            (Role::User, Author::Person) => {
+                self.rules();
+            }
+            (Role::Assistant, _) => {
+                self.sentences();
+            }
+            (Role::System | Role::User | Role::Tool, _) => {}
         }
     }
 
@@ -147,9 +169,14 @@ struct Generations {
     young: HashMap<EntryId, Arc<MessageDigest>>,
     /// What was asked for before that.
     old: HashMap<EntryId, Arc<MessageDigest>>,
+    /// What was read before anybody asked for it.
+    ahead: HashMap<EntryId, Arc<MessageDigest>>,
     /// How many were made in all.
     made: u64,
 }
+
+/// So many digests wait to be asked for; past it they were made of messages that no compaction looks at.
+const AHEAD_MAX: usize = 1_024;
 
 impl std::fmt::Debug for DigestCache {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -162,6 +189,8 @@ impl DigestCache {
     pub(crate) fn digest(&self, (id, message): &Original) -> Arc<MessageDigest> {
         let mut generations = self.generations();
         let known = generations.young.get(id).cloned().or_else(|| generations.old.remove(id));
+        let ahead = generations.ahead.remove(id);
+        let known = known.or(ahead);
         let is_same =
             |known: &Arc<MessageDigest>| Arc::ptr_eq(&known.message, message) || known.message == *message;
         let known = known.filter(is_same);
@@ -169,6 +198,24 @@ impl DigestCache {
         let digest = known.unwrap_or_else(|| Arc::new(MessageDigest::new(message.clone())));
         generations.young.insert(*id, digest.clone());
         digest
+    }
+
+    /// Makes the digest of a message that a compaction will ask for: on a thread of its own, it is there by then.
+    pub fn read_ahead(&self, (id, message): &Original) {
+        let digest = Arc::new(MessageDigest::new(message.clone()));
+        {
+            let mut generations = self.generations();
+            if generations.young.contains_key(id) || generations.old.contains_key(id) {
+                return;
+            }
+            if generations.ahead.len() >= AHEAD_MAX {
+                generations.ahead.clear();
+            }
+            generations.made += 1;
+            generations.ahead.insert(*id, digest.clone());
+        }
+        // Whoever asks meanwhile waits for the part that is being looked for, and for no other.
+        digest.read();
     }
 
     /// How many digests it has made so far. Where compactions carry along what they read, that is one for each message
@@ -219,6 +266,18 @@ mod tests {
         let cut = cache.digest(&said(1, "use […]"));
         assert_eq!(cut.message(), &*said(1, "use […]").1);
         assert!(cut.passages()[0].sightings().all(|(it, _)| it.mention.value != "src/a.rs"));
+    }
+
+    #[test]
+    fn what_is_read_ahead_is_what_is_asked_for_later() {
+        let cache = DigestCache::default();
+        cache.read_ahead(&said(1, "use src/a.rs"));
+        cache.age();
+        cache.age();
+        let asked = cache.digest(&said(1, "use src/a.rs"));
+        assert_eq!((asked.passages.get().is_some(), cache.digests_made()), (true, 1));
+        cache.read_ahead(&said(1, "use src/a.rs"));
+        assert!(Arc::ptr_eq(&asked, &cache.digest(&said(1, "use src/a.rs"))));
     }
 
     #[test]

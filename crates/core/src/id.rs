@@ -20,11 +20,28 @@ impl EntryId {
 
 impl fmt::Display for EntryId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "m{:04}", self.0)
+        f.write_str(self.write_into(&mut [0; POINTER_BYTES_MAX]))
     }
 }
 
+/// The letter and the ten digits of the largest.
+const POINTER_BYTES_MAX: usize = 11;
+/// Fewer digits are filled up with zeros.
+const DIGITS_MIN: usize = 4;
+
 impl EntryId {
+    /// Writes the pointer to the end of `text`.
+    fn write_into(self, text: &mut [u8; POINTER_BYTES_MAX]) -> &str {
+        let (mut at, mut rest) = (POINTER_BYTES_MAX, self.0);
+        while rest > 0 || POINTER_BYTES_MAX - at < DIGITS_MIN {
+            at -= 1;
+            text[at] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+        text[at - 1] = b'm';
+        std::str::from_utf8(&text[at - 1..]).unwrap_or_default()
+    }
+
     /// The entry that a word names, where it is a pointer. Of the many words that are none no error is made.
     pub(crate) fn of_pointer(word: &str) -> Option<Self> {
         let digits = word.strip_prefix('m')?;
@@ -42,7 +59,9 @@ impl FromStr for EntryId {
 
 impl Serialize for EntryId {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(self)
+        // Records list every message that left view: these are most of what is written of them.
+        let mut text = [0; POINTER_BYTES_MAX];
+        to.serialize_str(self.write_into(&mut text))
     }
 }
 
@@ -76,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_pointer_reads_back_as_the_entry_it_names() {
-        let all = [EntryId(0), EntryId(123), EntryId(123_456)];
+        let all = [EntryId(0), EntryId(123), EntryId(123_456), EntryId(u32::MAX)];
         let back: Vec<EntryId> = all.iter().map(|id| id.to_string().parse().expect("our own form")).collect();
         assert_eq!(back, all);
         assert!("m12".parse::<EntryId>().is_err() && "x0123".parse::<EntryId>().is_err());

@@ -128,6 +128,7 @@ mod record;
 mod request;
 mod sources;
 mod statement_source;
+mod text_hash;
 mod transcript;
 mod verdict;
 pub mod verify;

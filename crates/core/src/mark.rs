@@ -9,9 +9,9 @@ mod undone;
 
 pub use undone::UndoneMarks;
 
+use crate::text_hash::TextMap;
 use crate::{Compaction, Edit, Entry, EntryId, Form, Log, LogError, Record, Tail, Tokens};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Something decided about a path.
@@ -235,7 +235,7 @@ impl Mark {
             Self::Compaction { compaction, .. } => {
                 let path = PathMessages::of(log, anchor);
                 compaction.forms.iter().try_for_each(|(id, _)| path.check("a compaction", *id))?;
-                check_compaction(compaction, log, anchor)
+                check_compaction(compaction, &path, anchor)
             }
             Self::Edit { edit, .. } => {
                 let path = PathMessages::of(log, anchor);
@@ -243,7 +243,9 @@ impl Mark {
             }
             // On another path a pass is held against that path; forms of messages that are not on it say nothing there.
             Self::Apply { of } => match log.mark_of(*of) {
-                Some(Self::Compaction { compaction, .. }) => check_compaction(compaction, log, anchor),
+                Some(Self::Compaction { compaction, .. }) => {
+                    check_compaction(compaction, &PathMessages::of(log, anchor), anchor)
+                }
                 Some(edit @ Self::Edit { .. }) => edit.check(log, anchor),
                 Some(_) | None => Err(LogError::NotAPass { what: "an application", id: *of }),
             },
@@ -302,7 +304,7 @@ impl<'l> PathMessages<'l> {
 
     /// Every call with what answers it; the nearest call of an id counts.
     fn pairs(&self) -> Vec<(EntryId, EntryId)> {
-        let mut made = HashMap::new();
+        let mut made = TextMap::default();
         let mut pairs = Vec::new();
         for &id in &self.messages {
             let Some(item) = self.log.item(id) else { continue };
@@ -326,8 +328,11 @@ impl<'l> PathMessages<'l> {
 
 /// Refuses a compaction that names what is not on its path, shows a message twice, or splits an exchange. What a
 /// transcript's own tool recorded is no mark, and is taken as it is: it is that tool's word.
-fn check_compaction(compaction: &Compaction, log: &Log, leaf: Option<EntryId>) -> Result<(), LogError> {
-    let path = PathMessages::of(log, leaf);
+fn check_compaction(
+    compaction: &Compaction,
+    path: &PathMessages<'_>,
+    leaf: Option<EntryId>,
+) -> Result<(), LogError> {
     let anchor = compaction.anchor().or(leaf);
     let behind: &[EntryId] = match &compaction.tail {
         Tail::Nothing => &[],
@@ -342,8 +347,13 @@ fn check_compaction(compaction: &Compaction, log: &Log, leaf: Option<EntryId>) -
     if let Some(&id) = behind.iter().find(|id| compaction.front.contains(id)) {
         return Err(LogError::Disorder { id });
     }
+    // Both lists are in order by now, and every exchange of the path is asked about.
+    let is_named =
+        |id: EntryId| compaction.front.binary_search(&id).is_ok() || behind.binary_search(&id).is_ok();
+    let is_covered = |id: EntryId| compaction.anchor().is_some_and(|anchor| id <= anchor) && !is_named(id);
     let is_split = |&(call, answer): &(EntryId, EntryId)| {
-        compaction.hides(call) != compaction.hides(answer) && !path.is_late(call, answer)
+        let is_gone = is_covered(call) && is_covered(answer);
+        !is_gone && compaction.hides(call) != compaction.hides(answer) && !path.is_late(call, answer)
     };
     match path.pairs().into_iter().find(is_split) {
         Some((call, answer)) => Err(LogError::SplitExchange { call, answer }),

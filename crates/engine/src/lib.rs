@@ -50,6 +50,7 @@ mod growth_tracker;
 mod live_part;
 mod ports;
 mod pre_passes;
+mod read_ahead;
 mod recorded_calls;
 mod remedy;
 mod replay;

@@ -7,6 +7,7 @@ use crate::driver::{Driver, Recovery, TurnEnd};
 use crate::error::EngineError;
 use crate::event::Event;
 use crate::growth_tracker::GrowthTracker;
+use crate::read_ahead::MessagesAhead;
 use crate::session::{Session, Step};
 use crate::timeline::Timeline;
 use crate::unrecorded_part::UnrecordedPart;
@@ -50,7 +51,7 @@ pub struct ReplayInput<'a> {
     pub fixed: Tokens,
     /// Usage that the transcript records, by reply.
     pub usage: &'a HashMap<EntryId, Usage>,
-    /// Reads the original of a message: each is asked for once, when its turn comes.
+    /// Reads the original of a message: each is asked for once, when its turn comes or a little before.
     pub read: &'a dyn Fn(EntryId) -> Result<Arc<epitome_core::Message>, epitome_core::ArchiveError>,
 }
 
@@ -115,15 +116,21 @@ pub async fn replay<E: From<EngineError>>(
         has_marks,
         has_leftovers: false,
     };
+    let is_said = |id: &EntryId| replay.session.log().item(*id).is_some();
+    let said: Vec<EntryId> = input.path.iter().copied().filter(is_said).collect();
+    let mut originals = MessagesAhead::new(&said, input.read);
     for &id in input.path {
         let is_message = replay.session.log().item(id).is_some();
-        if is_message {
-            let message = (input.read)(id).map_err(EngineError::from)?;
+        if let Some(message) = is_message.then(|| originals.next()).flatten() {
+            let message = message.map_err(EngineError::from)?;
             replay.before_input(id, &message).await?;
             replay.session.archive().put_shared(id, message);
         }
         if is_reply(replay.session, id) {
             replay.before_call().await?;
+            if replay.session.digests().digests_made() > 0 {
+                originals.look_ahead(replay.session.shared_digests());
+            }
             each(replay.call(calls, messages))?;
             calls += 1;
         }

@@ -438,6 +438,11 @@ impl Session {
         &self.digests
     }
 
+    /// The same, to be filled by others while the session goes on.
+    pub(crate) fn shared_digests(&self) -> &Arc<DigestCache> {
+        &self.digests
+    }
+
     /// The entries.
     pub fn log(&self) -> &Log {
         self.timeline.log()

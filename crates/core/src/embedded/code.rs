@@ -66,7 +66,7 @@ fn signs(text: &str) -> usize {
 
 /// Whether a line says nothing by itself: code, or hardly a word.
 pub(crate) fn is_mute(line: &str) -> bool {
-    (words(line) <= 1 && !is_spaceless(line)) || is_code(line)
+    (each_word(line).nth(1).is_none() && !is_spaceless(line)) || is_code(line)
 }
 
 /// A sentence has so many ordinary words.
@@ -89,12 +89,36 @@ fn plain_share(text: &str) -> bool {
 }
 
 fn words(text: &str) -> usize {
-    text.split(|c: char| !c.is_alphabetic()).filter(|word| word.chars().nth(1).is_some()).count()
+    if text.is_ascii() {
+        return ascii_words(text.as_bytes());
+    }
+    each_word(text).count()
+}
+
+/// The words of more than one letter.
+fn each_word(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphabetic()).filter(|word| word.chars().nth(1).is_some())
+}
+
+/// How many words of more than one letter a text has: each ends where a letter has one before it and none behind it.
+fn ascii_words(text: &[u8]) -> usize {
+    let (mut words, mut letters) = (0, 0_usize);
+    for byte in text {
+        if byte.is_ascii_alphabetic() {
+            letters += 1;
+            words += usize::from(letters == 2);
+        } else {
+            letters = 0;
+        }
+    }
+    words
 }
 
 fn is_spaceless(line: &str) -> bool {
-    line.chars()
-        .any(|c| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}'))
+    !line.is_ascii()
+        && line
+            .chars()
+            .any(|c| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}'))
 }
 
 #[cfg(test)]

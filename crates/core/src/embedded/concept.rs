@@ -1,13 +1,13 @@
 //! What a session is about, by its words: pairs of neighbouring words, and in how many passages each stands. Sentences are
 //! chosen so that the pairs spoken of most are told once; who weighs them against facts is `select`.
 
-use std::collections::HashMap;
+use crate::text_hash::TextMap;
 use std::sync::Arc;
 
 /// Pairs of words that stand in sentences which could be told, numbered, with how often the log has them.
 #[derive(Default)]
 pub(super) struct Concepts {
-    numbers: HashMap<u64, u32>,
+    numbers: TextMap<u64, u32>,
     /// In how many passages each stands.
     passages: Vec<u32>,
 }

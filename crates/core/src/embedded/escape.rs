@@ -38,7 +38,7 @@ impl Escape<'_> {
         if text.contains('<') {
             text = Cow::Owned(MARKUP.replace_all(&text, "‹$1").into_owned());
         }
-        if text.contains(BRACKETED.0) {
+        if text.contains('[') && text.contains(BRACKETED.0) {
             text = Cow::Owned(text.replace(BRACKETED.0, BRACKETED.1));
         }
         if !may_point(&text) {

@@ -1,17 +1,17 @@
 //! An index of lines by their words: whether a text stands in one of them is asked of the few that have its rarest word.
 
-use std::collections::HashMap;
+use crate::text_hash::TextMap;
 
 /// The lines, and which of them each word stands in.
 pub(super) struct LinesByWord<'t> {
     lines: Vec<&'t str>,
-    places: HashMap<&'t str, Vec<usize>>,
+    places: TextMap<&'t str, Vec<usize>>,
 }
 
 impl<'t> LinesByWord<'t> {
     pub(super) fn of(lines: impl Iterator<Item = &'t str>) -> Self {
         let lines: Vec<&str> = lines.collect();
-        let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+        let mut places: TextMap<&str, Vec<usize>> = TextMap::default();
         for (at, line) in lines.iter().enumerate() {
             line.split_whitespace().for_each(|word| places.entry(word).or_default().push(at));
         }

@@ -34,7 +34,15 @@ pub(super) fn is_linking(line: &str) -> bool {
 }
 
 fn ordinary_words(line: &str) -> impl Iterator<Item = &str> {
-    line.split_whitespace().map(|word| word.trim_matches(AROUND)).filter(|word| is_ordinary(word))
+    line.split_whitespace().map(bare).filter(|word| is_ordinary(word))
+}
+
+/// A word without what stands around it.
+fn bare(word: &str) -> &str {
+    let is_edged = |edge: Option<&u8>| edge.is_some_and(|byte| !byte.is_ascii_alphanumeric());
+    // Most words stand alone.
+    let is_bare = !is_edged(word.as_bytes().first()) && !is_edged(word.as_bytes().last());
+    if is_bare { word } else { word.trim_matches(AROUND) }
 }
 
 /// How many ordinary words a line has, each counted once; in a script without spaces a few characters are a word.
@@ -46,16 +54,27 @@ pub(super) fn word_count(line: &str) -> usize {
 }
 
 fn spaceless(line: &str) -> usize {
+    if line.is_ascii() {
+        return 0;
+    }
     line.chars().filter(|c| c.is_alphabetic() && !c.is_ascii()).count()
 }
 
 /// Letters alone, none but the first a capital, and not one of those that stand beside everything.
 pub(super) fn is_ordinary(word: &str) -> bool {
-    let mut letters = word.chars();
-    let is_plain =
-        letters.next().is_some_and(|c| c.is_ascii_alphabetic()) && letters.all(|c| c.is_ascii_lowercase());
-    is_plain && word.len() >= 3 && !COMMON.iter().any(|common| common.eq_ignore_ascii_case(word))
+    let Some((first, rest)) = word.as_bytes().split_first() else { return false };
+    let is_plain = first.is_ascii_alphabetic() && rest.iter().all(u8::is_ascii_lowercase);
+    is_plain && word.len() >= 3 && !is_common(word)
 }
+
+/// Whether a word of letters stands beside everything.
+fn is_common(word: &str) -> bool {
+    let is_it = |common: &&str| common.eq_ignore_ascii_case(word);
+    word.len() <= COMMON_BYTES_MAX && COMMON.iter().any(is_it)
+}
+
+/// None of them is longer.
+const COMMON_BYTES_MAX: usize = 6;
 
 #[cfg(test)]
 mod tests {

@@ -44,7 +44,7 @@ pub(crate) use opening::opening_of;
 use page::SummaryPage;
 pub(crate) use quoted_line::LineTraits;
 use reading::Reading;
-pub(crate) use reading::{StatedRule, rules_in};
+pub(crate) use reading::{StatedRule, line_traits, rules_in};
 pub(crate) use statement::{StatedSentence, sentences_in};
 pub(crate) use written::{WrittenNote, file_written, notes_in, purpose};
 

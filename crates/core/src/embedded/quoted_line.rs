@@ -63,13 +63,18 @@ fn share(text: &str) -> f64 {
 
 /// About how many tokens a text takes, without asking: runs of letters by four, signs by one.
 pub(super) fn cost(text: &str) -> f64 {
+    cost_of(text.chars())
+}
+
+/// The same of a text that is given by its characters.
+pub(super) fn cost_of(text: impl Iterator<Item = char>) -> f64 {
     let (mut tokens, mut run) = (0.0, 0_u32);
-    for c in text.chars() {
+    for c in text {
         if c.is_ascii_alphanumeric() {
             run += 1;
             continue;
         }
-        tokens += (f64::from(run) / 4.5).ceil();
+        tokens += run_cost(run);
         run = 0;
         tokens += match c {
             ' ' => 0.0,
@@ -77,5 +82,10 @@ pub(super) fn cost(text: &str) -> f64 {
             _ => 0.8,
         };
     }
-    tokens + (f64::from(run) / 4.5).ceil() + 1.0
+    tokens + run_cost(run) + 1.0
+}
+
+/// Nine letters are two tokens.
+fn run_cost(letters: u32) -> f64 {
+    f64::from((2 * letters).div_ceil(9))
 }

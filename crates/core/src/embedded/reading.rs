@@ -13,7 +13,7 @@ use super::statement::{Finding, meaning_of, sentences_in};
 use super::table::{FactPlace, FactTable};
 use super::written::NotePlace;
 use crate::digest::MessageDigest;
-use crate::facts::{Class, Passage, PassageFacts, RuleReach, Secrets, Sighting, Voice, rules};
+use crate::facts::{Class, Mention, Passage, PassageFacts, RuleReach, Secrets, Sighting, Voice, rules};
 use crate::ledger::Ledger;
 use crate::{Author, EntryId, Material, Message, Original, Role, fence};
 use std::borrow::Cow;
@@ -329,16 +329,11 @@ impl Reading {
             is_model: voice == Voice::Said && author == Author::Model,
             is_visible: false,
         };
-        // The ledger shows the todo list as it stands, the dialogue what was asked and answered: their history would only
-        // confuse.
-        let is_quoted =
-            !passage.tool.as_deref().is_some_and(|tool| action::keeps_todos(tool) || asks_person(tool));
+        let is_quoted = is_quoted(passage);
         let (mut at, mut facts) = (None::<(u32, u32)>, Vec::new());
         let first = self.lines.len();
         for (Sighting { mention, line }, hash) in clean.sightings() {
-            // Small numbers stand everywhere and say little, unless a person said them.
-            let is_trivial = mention.class == Class::Number && mention.value.len() < 3 && !place.is_person;
-            if !mention.class.is_token() || is_trivial {
+            if !is_counted(mention, author) {
                 continue;
             }
             let fact = self.table.see(mention, hash, place);
@@ -353,11 +348,10 @@ impl Reading {
             facts.push(fact);
         }
         self.close_line(doc, at, &mut facts);
-        let new = &mut self.lines[first..];
-        let spans = new.iter().map(|line| (line.start, line.end));
-        let traits =
-            clean.line_traits(|| spans.map(|(start, end)| LineTraits::of(text, start, end)).collect());
-        new.iter_mut().zip(traits).for_each(|(line, traits)| line.traits = *traits);
+        if is_quoted {
+            let new = self.lines[first..].iter_mut().zip(line_traits(clean));
+            new.for_each(|(line, traits)| line.traits = *traits);
+        }
         let is_spoken = matches!(voice, Voice::Said | Voice::Called);
         let spoken_pairs = is_spoken.then(|| clean.word_pairs().clone());
         self.docs.push(Doc { id, text: text.clone(), spoken_pairs });
@@ -395,6 +389,31 @@ impl Reading {
         let spoken = self.docs.iter().filter_map(|doc| doc.spoken_pairs.as_ref());
         spoken.for_each(|pairs| self.concepts.count(pairs));
     }
+}
+
+/// Whether lines of a passage are quoted. The ledger shows the todo list as it stands, the dialogue what was asked and
+/// answered: their history would only confuse.
+fn is_quoted(passage: &PassageFacts) -> bool {
+    !passage.tool.as_deref().is_some_and(|tool| action::keeps_todos(tool) || asks_person(tool))
+}
+
+/// Whether a fact is one of those that lines are chosen for. Small numbers stand everywhere and say little, unless a person
+/// said them.
+fn is_counted(mention: Mention<'_>, author: Author) -> bool {
+    let is_trivial = mention.class == Class::Number && mention.value.len() < 3 && author != Author::Person;
+    mention.class.is_token() && !is_trivial
+}
+
+/// What the lines of a passage that hold such facts tell by themselves, in their order.
+pub(crate) fn line_traits(passage: &PassageFacts) -> &[LineTraits] {
+    passage.line_traits(|| {
+        let counted = passage.sightings().filter(|(it, _)| is_counted(it.mention, passage.author));
+        let text = &*passage.text;
+        let mut spans: Vec<(u32, u32)> =
+            counted.map(|(it, _)| piece_around(text, it.line, it.mention.value)).collect();
+        spans.dedup();
+        spans.into_iter().map(|(start, end)| LineTraits::of(text, start, end)).collect()
+    })
 }
 
 fn shorten(text: &str) -> &str {

@@ -10,7 +10,7 @@ use super::lines_by_word::LinesByWord;
 use super::link::is_linking;
 use super::names::NameList;
 use super::page::{Section, Spot, SummaryPage};
-use super::quoted_line::{JoinedLine, LineTraits, cost};
+use super::quoted_line::{JoinedLine, LineTraits, cost, cost_of};
 use super::reading::{Doc, DocLine, Reading};
 use super::weight::{TUNING, chance};
 use crate::facts::{Class, FactIndex, Mention, scan_line, scan_pairs};
@@ -211,7 +211,7 @@ fn name_pieces<'r>(
         !matches!(known.class, Class::Command | Class::Error) && lines.lines[*fact as usize].is_some()
     });
     names.map(|(_, fact)| {
-        let (of, cost) = (Addition::Name(fact), cost(&reading.table.name(fact)) + 1.0);
+        let (of, cost) = (Addition::Name(fact), cost_of(reading.table.name_chars(fact)) + 1.0);
         match lines.tells(fact) {
             true => {
                 let (cost, facts) = (cost + GLOSS_TOKENS, vec![named(fact), linked(fact)]);

@@ -173,6 +173,13 @@ impl FactTable {
         self.names.value(fact as usize)
     }
 
+    /// The characters of that name.
+    pub(super) fn name_chars(&self, fact: u32) -> impl Iterator<Item = char> {
+        let (key, value) = (self.names.key(fact as usize), self.names.value(fact as usize));
+        let joint = if key.is_empty() { "" } else { " " };
+        key.chars().chain(joint.chars()).chain(value.chars())
+    }
+
     /// Stops the clock.
     pub(super) fn settle(&mut self, clock: u64) {
         self.end = clock;

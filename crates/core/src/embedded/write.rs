@@ -295,9 +295,10 @@ fn write_answers(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Toke
 fn write_requests(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
     let mut said = HashSet::new();
     // "go on" said twenty times, and what a tool that resumes a session says again, is told once, where it was said last.
-    let is_new = |asked: &&Quote| said.insert(one_line(&asked.text).to_lowercase());
-    let requests: Vec<(Spot, String)> = (reading.dialogue.requests().rev().filter(is_new))
-        .map(|asked| (place(asked, 0), format!("{} user: {}", asked.id, one_line(&asked.text))))
+    let lines = reading.dialogue.requests().rev().map(|asked| (asked, one_line(&asked.text)));
+    let requests: Vec<(Spot, String)> = lines
+        .filter(|(_, line)| said.insert(line.to_lowercase()))
+        .map(|(asked, line)| (place(asked, 0), format!("{} user: {line}", asked.id)))
         .collect();
     let sizes = requests.iter().map(|(_, text)| page.tokens(Section::Dialogue, text)).collect();
     let each = even_share(sizes, *quota).max(REQUEST_TOKENS_MIN);
@@ -341,7 +342,14 @@ fn write_blocked(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Toke
 }
 
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let mut line = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    line
 }
 
 /// The lines of a text, without those that hold no word, and with headings that cannot pass for ours.

@@ -2,8 +2,9 @@
 //! compaction looks each of these places up in tables of its own; its name is hashed once, where it is found.
 
 use super::Mention;
+use crate::text_hash::TextHasher;
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::collections::hash_map::DefaultHasher;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 /// The hashes of one fact.
@@ -19,7 +20,7 @@ impl FactHash {
     pub(crate) fn of(mention: Mention<'_>) -> Self {
         let statement = Self::statement_of(mention);
         let subject = match mention.class.latest_wins() {
-            true => hash(&(mention.class, mention.key.to_lowercase())),
+            true => hash(&(mention.class, lower_case(mention.key))),
             false => statement,
         };
         Self { statement, subject }
@@ -34,13 +35,19 @@ impl FactHash {
     }
 }
 
+/// The text in lower case; most keys are.
+pub(crate) fn lower_case(text: &str) -> Cow<'_, str> {
+    let is_lower = text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
+    if is_lower { Cow::Borrowed(text) } else { Cow::Owned(text.to_lowercase()) }
+}
+
 /// The hash of a text, for an index of texts.
 pub(crate) fn text_hash(text: &str) -> u64 {
     hash(&text)
 }
 
 fn hash(name: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = TextHasher::default();
     name.hash(&mut hasher);
     hasher.finish()
 }

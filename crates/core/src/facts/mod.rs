@@ -28,7 +28,7 @@ pub use class::{Class, Fact};
 pub(crate) use class::{Evidence, RepairLine, Tier};
 pub use decision::{closing_question, decisions};
 pub use error::{ERROR_CHARS_MAX, first_error};
-pub(crate) use fact_hash::{FactHash, FactIndex, text_hash};
+pub(crate) use fact_hash::{FactHash, FactIndex, lower_case, text_hash};
 pub use live::{live_work, tells_of_an_end};
 pub use number::scan_pairs;
 pub use passage::{Passage, Voice, passages, spoken_passages, unfold};

@@ -88,7 +88,9 @@ impl Secrets {
 pub(crate) fn find_secrets(text: &str, mut found: impl FnMut(&str)) {
     BY_FORM.find_iter(text).for_each(|secret| found(secret.as_str()));
     private_key_lines(text, &mut found);
-    let named = BY_NAME.captures_iter(text).chain(BY_PLACE.captures_iter(text));
+    // Most texts hold no address at all.
+    let with_address = if text.contains("://") { text } else { "" };
+    let named = BY_NAME.captures_iter(text).chain(BY_PLACE.captures_iter(with_address));
     let values = named.filter_map(|captures| captures.get(1)).map(|value| value.as_str());
     values.filter(|value| is_random(value)).for_each(found);
 }

@@ -26,22 +26,49 @@ const CHUNK_BYTES_MAX: usize = 400;
 pub fn scan_line<'t>(line: &'t str, found: &mut impl FnMut(Mention<'t>)) {
     let mut before: Option<(usize, usize)> = None;
     let mut at = 0;
-    while let Some((start, end)) = next_chunk(line, at) {
-        let end = if scheme_end(&line[start..end]).is_some() { url_end(line, end) } else { end };
-        if end - start <= CHUNK_BYTES_MAX {
-            let chunk = Chunk { line, start, end, before };
-            chunk.classify(found);
+    while let Some((start, mut end)) = next_chunk(line, at) {
+        if !is_plain_word(&line.as_bytes()[start..end]) {
+            if scheme_end(&line[start..end]).is_some() {
+                end = url_end(line, end);
+            }
+            if end - start <= CHUNK_BYTES_MAX {
+                let chunk = Chunk { line, start, end, before };
+                chunk.classify(found);
+            }
         }
         before = Some((start, end));
         at = end;
     }
 }
 
+/// Whether a run is an ordinary word, with a full stop or a colon behind it or not: letters without a hump are no fact of any
+/// kind, and most runs of a session are that.
+fn is_plain_word(run: &[u8]) -> bool {
+    let mut is_after_lower = false;
+    let letters = run.iter().take_while(|byte| {
+        let is_hump = is_after_lower && byte.is_ascii_uppercase();
+        is_after_lower = byte.is_ascii_lowercase();
+        byte.is_ascii_alphabetic() && !is_hump
+    });
+    let letters = letters.count();
+    run[letters..].iter().all(|byte| matches!(byte, b'.' | b':'))
+}
+
 /// Bytes that can stand inside a name, a path or an id.
 const fn is_chunk_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-        || matches!(byte, b'_' | b'/' | b'\\' | b'.' | b'-' | b':' | b'@' | b'#' | b'~' | b'$')
+    CHUNK_BYTES[byte as usize]
 }
+
+/// The same as a table: every byte of a session is asked.
+const CHUNK_BYTES: [bool; 256] = {
+    let (mut table, mut byte) = ([false; 256], 0_u8);
+    while byte < 128 {
+        table[byte as usize] = byte.is_ascii_alphanumeric()
+            || matches!(byte, b'_' | b'/' | b'\\' | b'.' | b'-' | b':' | b'@' | b'#' | b'~' | b'$');
+        byte += 1;
+    }
+    table
+};
 
 /// The next run of bytes that can be one thing. Where a script without spaces meets ASCII letters
 /// the run ends, so that a path inside a Chinese sentence is found.

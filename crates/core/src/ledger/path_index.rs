@@ -5,16 +5,17 @@
 
 use super::path::{identity, is_absolute, join};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Folders a session worked in; past so many it wanders, and the newest say most.
 const FOLDERS_MAX: usize = 32;
 
-/// Where each file stands, by all its spellings.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Where each file stands, by all its spellings. Every compaction goes on from a copy of what is known of the files of a long
+/// session: copies share it, and write what is new to them beside it.
+#[derive(Clone, Debug, Default)]
 pub(super) struct PathIndex {
-    places: HashMap<String, usize>,
-    /// The spellings that end in each name.
-    by_name: HashMap<Box<str>, Vec<String>>,
+    shared: Arc<SpellingTable>,
+    own: SpellingTable,
     /// The person's home, where an absolute path has shown it.
     home: Option<String>,
     /// Folders worked in, in the order they were first met.
@@ -23,10 +24,60 @@ pub(super) struct PathIndex {
     is_folder_told: bool,
 }
 
+/// Places by spelling.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct SpellingTable {
+    places: HashMap<String, usize>,
+    /// The spellings that end in each name.
+    by_name: HashMap<Box<str>, Vec<String>>,
+}
+
+impl SpellingTable {
+    /// Takes down where a spelling leads, which `is_met` elsewhere already or not.
+    fn set(&mut self, path: String, place: usize, is_met: bool) {
+        if self.places.insert(path.clone(), place).is_none() && !is_met {
+            self.by_name.entry(name(&path).into()).or_default().push(path);
+        }
+    }
+
+    /// Takes over all that another knows.
+    fn absorb(&mut self, other: Self) {
+        self.places.extend(other.places);
+        other.by_name.into_iter().for_each(|(name, met)| self.by_name.entry(name).or_default().extend(met));
+    }
+
+    fn named(&self, name: &str) -> impl Iterator<Item = &String> {
+        self.by_name.get(name).into_iter().flatten()
+    }
+}
+
 impl PathIndex {
     /// Whether it knows no file.
     pub(super) fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.shared.places.is_empty() && self.own.places.is_empty()
+    }
+
+    fn place(&self, path: &str) -> Option<usize> {
+        self.own.places.get(path).or_else(|| self.shared.places.get(path)).copied()
+    }
+
+    /// The spellings met that end in this name, in the order they were met.
+    fn met(&self, name: &str) -> impl Iterator<Item = &String> {
+        self.shared.named(name).chain(self.own.named(name))
+    }
+
+    /// Takes down where a spelling leads: in what is shared as soon as no copy shares it.
+    fn set(&mut self, path: String, place: usize) {
+        match Arc::get_mut(&mut self.shared) {
+            Some(alone) => {
+                alone.absorb(std::mem::take(&mut self.own));
+                alone.set(path, place, false);
+            }
+            None => {
+                let is_met = self.shared.places.contains_key(&path);
+                self.own.set(path, place, is_met);
+            }
+        }
     }
 
     /// Takes down a folder that commands were run in.
@@ -50,8 +101,7 @@ impl PathIndex {
     /// Where the file of this path stands, in whatever spelling it was met before.
     pub(super) fn find(&self, path: &str) -> Option<usize> {
         let path = self.spelling(path);
-        let spelled_so = self.places.get(&path).copied();
-        spelled_so
+        self.place(&path)
             .or_else(|| if is_absolute(&path) { self.find_ending(&path) } else { self.find_below(&path) })
     }
 
@@ -59,8 +109,8 @@ impl PathIndex {
     pub(super) fn link(&mut self, path: &str, place: usize) {
         self.see_home(path);
         let path = self.spelling(path);
-        if self.places.insert(path.clone(), place).is_none() {
-            self.by_name.entry(name(&path).into()).or_default().push(path);
+        if self.place(&path) != Some(place) {
+            self.set(path, place);
         }
     }
 
@@ -95,29 +145,42 @@ impl PathIndex {
 
     /// The file a relative path names.
     fn find_below(&self, relative: &str) -> Option<usize> {
-        let known = self.joined(relative).find_map(|path| self.places.get(&path).copied());
+        let known = self.joined(relative).find_map(|path| self.place(&path));
         known.or_else(|| self.find_only(relative, |met| is_absolute(met) && ends_with_path(met, relative)))
     }
 
     /// The file that was met by a relative path only, and has now shown where it lies.
     fn find_ending(&self, absolute: &str) -> Option<usize> {
         let is_joined = |met: &str| self.joined(met).any(|path| path == absolute);
-        let mut met = self.by_name.get(name(absolute)).into_iter().flatten();
+        let mut met = self.met(name(absolute));
         if let Some(relative) = met.find(|met| !is_absolute(met) && is_joined(met)) {
-            return self.places.get(relative).copied();
+            return self.place(relative);
         }
         self.find_only(absolute, |met| !is_absolute(met) && ends_with_path(absolute, met))
     }
 
     /// The one file of this name for which `is_same` holds. None where a folder was told, or several would do.
     fn find_only(&self, path: &str, is_same: impl Fn(&str) -> bool) -> Option<usize> {
-        let met = self.by_name.get(name(path)).filter(|_| !self.is_folder_told)?;
-        let mut places =
-            met.iter().filter(|met| is_same(met)).filter_map(|met| self.places.get(met).copied());
+        let met = self.met(name(path)).filter(|_| !self.is_folder_told);
+        let mut places = met.filter(|met| is_same(met)).filter_map(|met| self.place(met));
         let first = places.next()?;
         places.all(|place| place == first).then_some(first)
     }
 }
+
+/// Two of them are the same where they know the same, whatever of it they share with others.
+impl PartialEq for PathIndex {
+    fn eq(&self, other: &Self) -> bool {
+        let places = |index: &Self| {
+            let all = index.shared.places.iter().chain(&index.own.places);
+            all.map(|(path, place)| (path.clone(), *place)).collect::<HashMap<_, _>>()
+        };
+        let rest = |index: &Self| (index.home.clone(), index.folders.clone(), index.is_folder_told);
+        rest(self) == rest(other) && places(self) == places(other)
+    }
+}
+
+impl Eq for PathIndex {}
 
 fn name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)

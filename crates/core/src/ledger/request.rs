@@ -36,6 +36,10 @@ const ITEM_CHARS_MAX: usize = 300;
 
 /// Takes up the list in what a person said, where there is one.
 pub(super) fn list(known: &mut Vec<RequestItem>, entry: EntryId, said: &str) {
+    // Each item has a line of its own, and most of what is said has fewer.
+    if said.lines().nth(LIST_ITEMS_MIN - 1).is_none() {
+        return;
+    }
     let items: Vec<RequestItem> = statements(said)
         .into_iter()
         .filter(|statement| statement.is_item && statement.text.chars().count() <= ITEM_CHARS_MAX)

@@ -3,19 +3,21 @@
 use super::FactFate;
 use super::words::{Words, places};
 use crate::EntryId;
-use crate::facts::{Class, Evidence, Mention, scan_line, scan_pairs};
-use std::collections::{HashMap, HashSet};
+use crate::facts::{Class, Evidence, Mention, lower_case, scan_line, scan_pairs};
+use crate::text_hash::{TextMap, TextSet};
+use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// What the model will see.
 pub(super) struct VisibleText<'s> {
     /// All of it, every run of white space one space.
     words: Words<'s>,
     /// Facts by their form.
-    tokens: HashSet<&'s str>,
+    tokens: TextSet<&'s str>,
     /// Values by key, where the newest wins.
-    values: HashMap<Box<str>, Vec<&'s str>>,
+    values: TextMap<Cow<'s, str>, Vec<&'s str>>,
     /// Lines by each path in them.
-    lines: HashMap<&'s str, Vec<&'s str>>,
+    lines: TextMap<&'s str, Vec<&'s str>>,
 }
 
 impl<'s> VisibleText<'s> {
@@ -23,9 +25,9 @@ impl<'s> VisibleText<'s> {
     pub(super) fn of(shown: &'s str, flat: &'s str) -> Self {
         let mut index = Self {
             words: Words::of(flat),
-            tokens: HashSet::new(),
-            values: HashMap::new(),
-            lines: HashMap::new(),
+            tokens: TextSet::default(),
+            values: TextMap::default(),
+            lines: TextMap::default(),
         };
         for line in shown.lines().map(str::trim).filter(|line| !line.is_empty()) {
             index.take(line);
@@ -36,7 +38,7 @@ impl<'s> VisibleText<'s> {
     fn take(&mut self, line: &'s str) {
         let mut look = |mention: Mention<'s>| {
             if mention.class.latest_wins() {
-                self.values.entry(mention.key.to_lowercase().into()).or_default().push(mention.value);
+                self.values.entry(lower_case(mention.key)).or_default().push(mention.value);
             }
             if mention.class == Class::Path {
                 self.lines.entry(mention.value).or_default().push(line);
@@ -55,7 +57,7 @@ impl<'s> VisibleText<'s> {
         if pointers.contains(&source) {
             return FactFate::Recoverable;
         }
-        let is_contradicted = fact.class.latest_wins() && self.values.contains_key(&*fact.key.to_lowercase());
+        let is_contradicted = fact.class.latest_wins() && self.values.contains_key(&*lower_case(fact.key));
         if is_contradicted { FactFate::Wrong } else { FactFate::Lost }
     }
 
@@ -68,7 +70,7 @@ impl<'s> VisibleText<'s> {
                 self.tokens.contains(fact.value) || self.words.hold(fact.value)
             }
             Evidence::Pair => {
-                let values = self.values.get(&*fact.key.to_lowercase());
+                let values = self.values.get(&*lower_case(fact.key));
                 values.is_some_and(|values| values.contains(&fact.value))
             }
             Evidence::Beside => self.names_operation(fact.key, fact.value),

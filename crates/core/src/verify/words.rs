@@ -1,39 +1,56 @@
 //! Looking a text up in another, whole words only: `#12` is not in `#123`, nor `read` in "already".
 
-use std::collections::HashMap;
+use crate::text_hash::TextMap;
 
 /// A text by its words, so that looking something up does not read all of it again.
 pub(super) struct Words<'t> {
     text: &'t str,
-    /// Where each word stands.
-    places: HashMap<&'t str, Vec<u32>>,
+    /// The number of the last place each word stands in, and in how many it stands.
+    newest: TextMap<&'t str, (u32, u32)>,
+    /// Each place of a word, with the number of the one before it of the same word; its own where there is none. A list for each
+    /// word would be a thousand small ones.
+    places: Vec<(u32, u32)>,
 }
 
 impl<'t> Words<'t> {
     /// Takes the words of a text down. Past 4 GB a text is no context, and is not read further.
     pub(super) fn of(text: &'t str) -> Self {
         let text = &text[..text.floor_char_boundary(u32::MAX as usize)];
-        let mut places = HashMap::<_, Vec<u32>>::new();
+        let mut all = Self { text, newest: TextMap::default(), places: Vec::new() };
         for (at, word) in words(text) {
-            places.entry(word).or_default().push(at as u32);
+            let number = all.places.len() as u32;
+            let (newest, count) = all.newest.entry(word).or_insert((number, 0));
+            all.places.push((at as u32, *newest));
+            (*newest, *count) = (number, *count + 1);
         }
-        Self { text, places }
+        all
+    }
+
+    /// Where a word stands, from the last place back.
+    fn places(&self, newest: u32) -> impl Iterator<Item = usize> {
+        let mut next = Some(newest);
+        std::iter::from_fn(move || {
+            let number = next?;
+            let (at, older) = self.places[number as usize];
+            next = Some(older).filter(|older| *older != number);
+            Some(at as usize)
+        })
     }
 
     /// Whether the text holds `value`, not continued on either side.
     pub(super) fn hold(&self, value: &str) -> bool {
         // From the rarest of its words: where that stands, the rest must stand around it.
-        let mut rarest: Option<(usize, &[u32])> = None;
+        let mut rarest: Option<(usize, u32, u32)> = None;
         for (offset, word) in words(value) {
-            let Some(places) = self.places.get(word) else { return false };
-            if rarest.is_none_or(|(_, known)| places.len() < known.len()) {
-                rarest = Some((offset, places));
+            let Some(&(newest, count)) = self.newest.get(word) else { return false };
+            if rarest.is_none_or(|(.., known)| count < known) {
+                rarest = Some((offset, newest, count));
             }
         }
         match rarest {
             None => self.text.contains(value),
-            Some((offset, places)) => places.iter().any(|&at| {
-                let start = (at as usize).checked_sub(offset);
+            Some((offset, newest, _)) => self.places(newest).any(|at| {
+                let start = at.checked_sub(offset);
                 start.is_some_and(|start| stands_at(self.text, start, value))
             }),
         }
@@ -49,16 +66,30 @@ pub(super) fn places<'t>(text: &'t str, value: &'t str) -> impl Iterator<Item = 
 /// each letter, since not all of them part their words.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
+    let bytes = text.as_bytes();
     std::iter::from_fn(move || {
-        let start = at + text[at..].find(|c: char| c == '_' || c.is_alphanumeric())?;
-        let first = text[start..].chars().next()?;
-        let length = match first.is_ascii() {
-            true => text[start..].find(|c| !is_word(c)).unwrap_or(text.len() - start),
-            false => first.len_utf8(),
+        // By bytes as long as they are ASCII: all that is in view is gone through.
+        let start = loop {
+            let byte = *bytes.get(at)?;
+            if is_word_byte(byte) {
+                break at;
+            }
+            let other = if byte.is_ascii() { None } else { text[at..].chars().next() };
+            if other.is_some_and(char::is_alphanumeric) {
+                break at;
+            }
+            at += other.map_or(1, char::len_utf8);
         };
-        at = start + length;
+        at += match bytes[start].is_ascii() {
+            true => bytes[start..].iter().take_while(|byte| is_word_byte(**byte)).count(),
+            false => text[start..].chars().next().map_or(1, char::len_utf8),
+        };
         Some((start, &text[start..at]))
     })
+}
+
+fn is_word_byte(byte: u8) -> bool {
+    byte == b'_' || byte.is_ascii_alphanumeric()
 }
 
 fn stands_at(text: &str, start: usize, value: &str) -> bool {

@@ -53,6 +53,7 @@ use epitome_tokens::Catalog;
 use epitome_wire::ByteSource;
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
@@ -75,11 +76,23 @@ pub fn print_json_each<T: Serialize>(values: &[T]) -> Result<()> {
 
 /// An event, for a line that holds the record of what it tells of beside it.
 pub fn event_json(event: &Event) -> Value {
-    let mut json = json!(event);
+    let mut json = json!(*without_record(event));
     if let Some(fields) = json.as_object_mut() {
         fields.remove("record");
     }
     json
+}
+
+/// The event with an empty record: one of a long session takes longer to write than all else that is said of a call.
+fn without_record(event: &Event) -> Cow<'_, Event> {
+    let record = Arc::default();
+    if let Event::Completed { entry, .. } = *event {
+        Cow::Owned(Event::Completed { entry, record })
+    } else if let Event::Observed { entry, .. } = *event {
+        Cow::Owned(Event::Observed { entry, record })
+    } else {
+        Cow::Borrowed(event)
+    }
 }
 
 /// What a command over files has for all of them: its settings, who can be asked by them, and the waiting for them.
