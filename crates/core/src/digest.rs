@@ -171,6 +171,8 @@ struct Generations {
     old: HashMap<EntryId, Arc<MessageDigest>>,
     /// What was read before anybody asked for it.
     ahead: HashMap<EntryId, Arc<MessageDigest>>,
+    /// The newest message that was asked for: what comes before it is no more read ahead.
+    newest: Option<EntryId>,
     /// How many were made in all.
     made: u64,
 }
@@ -188,6 +190,7 @@ impl DigestCache {
     /// The digest of a message. One that is shown in another form than before is read anew.
     pub(crate) fn digest(&self, (id, message): &Original) -> Arc<MessageDigest> {
         let mut generations = self.generations();
+        generations.newest = generations.newest.max(Some(*id));
         let known = generations.young.get(id).cloned().or_else(|| generations.old.remove(id));
         let ahead = generations.ahead.remove(id);
         let known = known.or(ahead);
@@ -205,7 +208,7 @@ impl DigestCache {
         let digest = Arc::new(MessageDigest::new(message.clone()));
         {
             let mut generations = self.generations();
-            if generations.young.contains_key(id) || generations.old.contains_key(id) {
+            if generations.newest >= Some(*id) {
                 return;
             }
             if generations.ahead.len() >= AHEAD_MAX {

@@ -42,9 +42,9 @@ pub(crate) use concept::{WordPairs, word_pairs};
 use escape::Escape;
 pub(crate) use opening::opening_of;
 use page::SummaryPage;
-pub(crate) use quoted_line::LineTraits;
+pub(crate) use quoted_line::{LineTraits, line_traits};
 use reading::Reading;
-pub(crate) use reading::{StatedRule, line_traits, rules_in};
+pub(crate) use reading::{StatedRule, rules_in};
 pub(crate) use statement::{StatedSentence, sentences_in};
 pub(crate) use written::{WrittenNote, file_written, notes_in, purpose};
 

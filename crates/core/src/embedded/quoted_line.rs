@@ -1,13 +1,42 @@
 //! What a line of a passage tells by itself when it might be quoted: whether it speaks of its facts or is mute, and about
 //! what it takes. A line never changes, so this is found once with the digest of its message; which lines are quoted is `select`'s.
 
+use super::action;
+use super::answer::asks_person;
 use super::code::is_mute;
+use super::line_piece::piece_around;
 use super::link::is_linking;
 use super::weight::TUNING;
-use crate::facts::text_hash;
+use crate::Author;
+use crate::facts::{Class, Mention, PassageFacts, text_hash};
 
 /// A line without words of its own is shown with the one before it, up to this many bytes.
 const JOINED_BYTES_MAX: usize = 220;
+
+/// Whether lines of a passage are quoted. The ledger shows the todo list as it stands, the dialogue what was asked and
+/// answered: their history would only confuse.
+pub(super) fn is_quoted(passage: &PassageFacts) -> bool {
+    !passage.tool.as_deref().is_some_and(|tool| action::keeps_todos(tool) || asks_person(tool))
+}
+
+/// Whether a fact is one of those that lines are chosen for. Small numbers stand everywhere and say little, unless a person
+/// said them.
+pub(super) fn is_counted(mention: Mention<'_>, author: Author) -> bool {
+    let is_trivial = mention.class == Class::Number && mention.value.len() < 3 && author != Author::Person;
+    mention.class.is_token() && !is_trivial
+}
+
+/// What the lines of a passage that hold such facts tell by themselves, in their order.
+pub(crate) fn line_traits(passage: &PassageFacts) -> &[LineTraits] {
+    passage.line_traits(|| {
+        let counted = passage.sightings().filter(|(it, _)| is_counted(it.mention, passage.author));
+        let text = &*passage.text;
+        let mut spans: Vec<(u32, u32)> =
+            counted.map(|(it, _)| piece_around(text, it.line, it.mention.value)).collect();
+        spans.dedup();
+        spans.into_iter().map(|(start, end)| LineTraits::of(text, start, end)).collect()
+    })
+}
 
 /// What a line tells by itself.
 #[derive(Clone, Copy, Debug, Default)]

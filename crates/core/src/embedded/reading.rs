@@ -2,18 +2,17 @@
 //! Facts are counted in `table`; what of it is written is decided by `write` and `select`.
 
 use super::action::{self, ActionLine};
-use super::answer::asks_person;
 use super::concept::{Concepts, WordPairs};
 use super::dialogue::{Dialogue, spoken};
 use super::file_note::{FileNote, FileNotes};
 use super::line_piece::piece_around;
 use super::own::{OwnSummary, ToldLines};
-use super::quoted_line::LineTraits;
+use super::quoted_line::{LineTraits, is_counted, is_quoted, line_traits};
 use super::statement::{Finding, meaning_of, sentences_in};
 use super::table::{FactPlace, FactTable};
 use super::written::NotePlace;
 use crate::digest::MessageDigest;
-use crate::facts::{Class, Mention, Passage, PassageFacts, RuleReach, Secrets, Sighting, Voice, rules};
+use crate::facts::{Passage, PassageFacts, RuleReach, Secrets, Sighting, Voice, rules};
 use crate::ledger::Ledger;
 use crate::{Author, EntryId, Material, Message, Original, Role, fence};
 use std::borrow::Cow;
@@ -389,31 +388,6 @@ impl Reading {
         let spoken = self.docs.iter().filter_map(|doc| doc.spoken_pairs.as_ref());
         spoken.for_each(|pairs| self.concepts.count(pairs));
     }
-}
-
-/// Whether lines of a passage are quoted. The ledger shows the todo list as it stands, the dialogue what was asked and
-/// answered: their history would only confuse.
-fn is_quoted(passage: &PassageFacts) -> bool {
-    !passage.tool.as_deref().is_some_and(|tool| action::keeps_todos(tool) || asks_person(tool))
-}
-
-/// Whether a fact is one of those that lines are chosen for. Small numbers stand everywhere and say little, unless a person
-/// said them.
-fn is_counted(mention: Mention<'_>, author: Author) -> bool {
-    let is_trivial = mention.class == Class::Number && mention.value.len() < 3 && author != Author::Person;
-    mention.class.is_token() && !is_trivial
-}
-
-/// What the lines of a passage that hold such facts tell by themselves, in their order.
-pub(crate) fn line_traits(passage: &PassageFacts) -> &[LineTraits] {
-    passage.line_traits(|| {
-        let counted = passage.sightings().filter(|(it, _)| is_counted(it.mention, passage.author));
-        let text = &*passage.text;
-        let mut spans: Vec<(u32, u32)> =
-            counted.map(|(it, _)| piece_around(text, it.line, it.mention.value)).collect();
-        spans.dedup();
-        spans.into_iter().map(|(start, end)| LineTraits::of(text, start, end)).collect()
-    })
 }
 
 fn shorten(text: &str) -> &str {
