@@ -15,6 +15,7 @@ mod excerpt;
 mod file_note;
 mod files;
 mod gloss;
+mod gloss_lines;
 mod line_piece;
 mod lines_by_word;
 mod link;

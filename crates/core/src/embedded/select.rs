@@ -5,7 +5,7 @@
 
 use super::cover::{Candidate, choose};
 use super::files::REMARK;
-use super::gloss::gloss;
+use super::gloss_lines::GlossLines;
 use super::lines_by_word::LinesByWord;
 use super::link::is_linking;
 use super::names::NameList;
@@ -207,9 +207,8 @@ fn name_pieces<'r>(
     let facts =
         facts.filter(|(_, fact)| weights[named(*fact) as usize] + weights[linked(*fact) as usize] > 0.0);
     // A command and an error are lines, not names; and what stands in no line is told by the ledger.
-    let names = facts.filter(|(known, fact)| {
-        !matches!(known.class, Class::Command | Class::Error) && lines.lines[*fact as usize].is_some()
-    });
+    let names = facts
+        .filter(|(known, fact)| !matches!(known.class, Class::Command | Class::Error) && lines.has(*fact));
     names.map(|(_, fact)| {
         let (of, cost) = (Addition::Name(fact), cost_of(reading.table.name_chars(fact)) + 1.0);
         match lines.tells(fact) {
@@ -224,56 +223,6 @@ fn name_pieces<'r>(
 
 /// About what the words beside a name take.
 const GLOSS_TOKENS: f64 = 4.0;
-
-/// For each fact the line that it is told from: what is said before code, and of each the newest.
-struct GlossLines {
-    lines: Vec<Option<GlossLine>>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct GlossLine {
-    /// Whether words stand beside its facts at all.
-    is_linking: bool,
-    is_said: bool,
-    line: usize,
-}
-
-impl GlossLines {
-    fn of(reading: &Reading) -> Self {
-        let mut lines = vec![None; reading.table.facts.len()];
-        for (line, read) in reading.lines.iter().enumerate() {
-            let LineTraits { is_linking, is_mute, .. } = read.traits;
-            let found = Some(GlossLine { is_linking, is_said: is_linking && !is_mute, line });
-            for &fact in &reading.line_facts[read.first as usize..(read.first + read.count) as usize] {
-                let best: &mut Option<GlossLine> = &mut lines[fact as usize];
-                *best = found.max(*best);
-            }
-        }
-        Self { lines }
-    }
-
-    /// Whether a fact has words beside it somewhere.
-    fn tells(&self, fact: u32) -> bool {
-        self.lines[fact as usize].is_some_and(|found| found.is_linking)
-    }
-
-    /// The line of a fact, where it says something of it.
-    fn said<'r>(&self, reading: &'r Reading, fact: u32) -> Option<&'r DocLine> {
-        let found = self.lines[fact as usize].filter(|found| found.is_said)?;
-        Some(&reading.lines[found.line])
-    }
-
-    /// The entry of a fact's line, and the fact as it is told from there.
-    fn told(&self, reading: &Reading, fact: u32) -> (Option<EntryId>, String) {
-        let name = reading.table.name(fact);
-        let Some(GlossLine { line, .. }) = self.lines[fact as usize] else { return (None, name) };
-        let line = &reading.lines[line];
-        let doc = &reading.docs[line.doc as usize];
-        let told =
-            gloss(strip_line_number(line_text(doc, line.start, line.end)), reading.table.value(fact), &name);
-        (doc.id, told.unwrap_or(name))
-    }
-}
 
 fn joined_piece(reading: &Reading, at: usize, joined: JoinedLine) -> Candidate<Addition> {
     let JoinedLine { start, share, cost } = joined;
@@ -306,7 +255,8 @@ fn is_about(text: &str, focus: Option<&str>) -> bool {
     focus.is_some_and(|focus| focus.split_whitespace().any(|word| word.len() >= 4 && text.contains(word)))
 }
 
-fn line_text(doc: &Doc, start: u32, end: u32) -> &str {
+/// What stands between two places of a passage.
+pub(super) fn line_text(doc: &Doc, start: u32, end: u32) -> &str {
     doc.text[start as usize..end as usize].trim()
 }
 
