@@ -76,9 +76,11 @@ def turn(dice, messages):
         messages += [{"role": "assistant", "content": text(dice)}, {"role": "user", "content": text(dice)}]
 
 
-def cut(messages, at):
-    """The beginning of a list up to the next message of the user's own words, so that no call is left open."""
-    while at < len(messages) and not (messages[at]["role"] == "user" and isinstance(messages[at]["content"], str)):
+def cut(messages, at, may_end_in_results=False):
+    """The beginning of a list up to the next message of the user's, of their own words unless results will do: no call is left open."""
+    def is_end(message):
+        return message["role"] == "user" and (may_end_in_results or isinstance(message["content"], str))
+    while at < len(messages) and not is_end(messages[at]):
         at += 1
     return messages[:at + 1]
 
@@ -117,7 +119,7 @@ def next_request(dice, table):
         if isinstance(messages[-1]["content"], str) and messages[-1]["role"] == "user":
             messages[-1] = {"role": "user", "content": text(dice)}
     elif act < 0.82:
-        messages = cut(messages, dice.randrange(len(messages)))
+        messages = cut(messages, dice.randrange(len(messages)), dice.random() < 0.5)
     elif act < 0.86:
         # The other tenant says the same, word for word.
         tenant = TENANTS[1 - TENANTS.index(tenant)]

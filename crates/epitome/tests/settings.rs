@@ -160,7 +160,7 @@ fn points_that_make_no_sense_together_are_refused_in_whichever_way_the_window_is
     sandbox.write("project/body.json", BODY);
     let trigger = ["--set", "trigger.at=30000"];
     let told = |args: &[&str]| sandbox.run(&[args, &trigger].concat(), &[]);
-    let refused = "epitome: `trigger.target` is 40% (preset default), not below `trigger.at`, 30000 (command line: --set trigger.at): \
+    let refused = "epitome: `trigger.target` is 45% (preset default), not below `trigger.at`, 30000 (command line: --set trigger.at): \
                    compacting would gain nothing; set the target lower\n";
     let commands: [&[&str]; 5] = [
         &["config", "--window", "128000"],

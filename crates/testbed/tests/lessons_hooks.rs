@@ -41,13 +41,13 @@ fn l114_hooks_are_told_what_is_about_to_happen_in_fields() {
     let (mut bed, hook, ids) = hooked(TestHook::new("plugin"), 80);
     bed.prepare().expect("it is due");
     let told = serde_json::to_value(&hook.told()[0]).expect("an event is JSON");
-    let staying = [&ids[..1], &ids[62..]].concat();
+    let staying = [&ids[..1], &ids[65..]].concat();
     assert_eq!(
         told,
         json!({
             "ordinal": 1, "trigger": "threshold", "is_recovery": false, "strategy": "summarize",
-            "tokens": 80_000, "window": WINDOW, "target": 40_000,
-            "leaving": ids[1..62], "staying": staying, "cut_turn": null, "previous": null, "focus": null,
+            "tokens": 80_000, "window": WINDOW, "target": 45_000,
+            "leaving": ids[1..65], "staying": staying, "cut_turn": ids[64], "previous": null, "focus": null,
         })
     );
     bed.talk(80, 1_000);

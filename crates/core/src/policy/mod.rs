@@ -66,7 +66,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            about: "Compacts at 80 % of the window down to two fifths of what is free: newest exchanges word for word, \
+            about: "Compacts at 80 % of the window down to 45 % of what is free: newest exchanges word for word, \
                     the rest as a checked summary."
                 .into(),
             mode: TriggerMode::Auto,

@@ -74,7 +74,7 @@ impl Default for TriggerRule {
             free_min: None,
             yields: false,
             only_lower: None,
-            target: Some(Threshold::Share(4_000)),
+            target: Some(Threshold::Share(4_500)),
             target_of: TargetOf::Free,
             measure: MeasureBy::Floor,
             approaching: Some(Threshold::Share(7_000)),

@@ -283,7 +283,7 @@ fn a_target_that_is_not_below_the_trigger_is_refused() {
         ],
         [
             format!(
-                "`trigger.target` is 40% (preset default), not below `trigger.at`, 25% (epitome.toml: trigger.at): {gains}"
+                "`trigger.target` is 45% (preset default), not below `trigger.at`, 25% (epitome.toml: trigger.at): {gains}"
             ),
             format!(
                 "`trigger.target` is 60000 (epitome.toml: trigger.target), not below `trigger.absolute`, 50000 (epitome.toml: trigger.absolute): {gains}"
@@ -314,7 +314,7 @@ fn a_trigger_that_leaves_nothing_to_fill_is_refused() {
         [
             format!("`trigger.free_min` is 100%, which leaves 0% (epitome.toml: trigger.free_min): {due}"),
             format!("`trigger.at` is -20000 (epitome.toml: trigger.at): {due}"),
-            "`trigger.target` is 40% (preset default), not below `trigger.free_min`, 80%, which leaves 20% (epitome.toml: trigger.free_min): \
+            "`trigger.target` is 45% (preset default), not below `trigger.free_min`, 80%, which leaves 20% (epitome.toml: trigger.free_min): \
              compacting would gain nothing; set the target lower"
                 .to_owned(),
         ]
@@ -332,7 +332,7 @@ fn points_are_compared_in_the_window_that_is_known_later() {
     assert_eq!(
         told(&low, 128_000),
         format!(
-            "`trigger.target` is 40% (preset default), not below `trigger.at`, 30000 (epitome.toml: trigger.at): {gains}"
+            "`trigger.target` is 45% (preset default), not below `trigger.at`, 30000 (epitome.toml: trigger.at): {gains}"
         )
     );
     assert_eq!(told(&low, 64_000), "");
