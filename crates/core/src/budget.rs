@@ -278,7 +278,7 @@ mod tests {
             history
         };
         assert_eq!((due(same), due(finer)), (Tokens(150_000), Tokens(118_000)));
-        assert_eq!([same, finer].map(|budget| budget.target(&policy)), [Tokens(72_800), Tokens(57_440)]);
+        assert_eq!([same, finer].map(|budget| budget.target(&policy)), [Tokens(81_900), Tokens(64_620)]);
         assert_eq!((finer.request(Tokens(118_000)), finer.history_max()), (Tokens(160_000), Tokens(150_000)));
         let coarser = Budget { fixed: Tokens(8_000), ..same }.with_scale(Scale::of(0.8));
         assert_eq!((coarser.room(), due(coarser)), (Tokens(230_000), Tokens(190_000)));

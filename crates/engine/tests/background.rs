@@ -65,6 +65,8 @@ impl Desk {
         let session = now(engine.create(TenantId::LOCAL)).expect("a session");
         let mut settings = Policy::default().settings().clone();
         (settings.speculate.enabled, settings.speculate.lead_min) = (true, Tokens(2_000));
+        // What a summary frees that was made beforehand follows from its target: this one has room for a turn more.
+        settings.trigger.target = Some("40%".parse().expect("a threshold"));
         change(&mut settings);
         let policy = Arc::new(Policy::try_from(settings).expect("the settings are sound"));
         Self { engine, session, spawned, policy, driver: Driver::default() }
