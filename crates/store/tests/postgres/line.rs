@@ -85,7 +85,8 @@ impl Line {
                         Some(Cut::Delayed) => {
                             self.deliver.notified().await;
                             to_server.write_all(&said[..count]).await.expect("the server is there");
-                            from_server.read(&mut answered).await.expect("it answers");
+                            let count = from_server.read(&mut answered).await.expect("it answers");
+                            assert!(count > 0, "the server hung up");
                             self.delivered.notify_one();
                             return;
                         }
