@@ -6,9 +6,9 @@ use epitome_engine::BoxFuture;
 use epitome_engine::store::{Durability, FaultKind, StoreError, StoreFault};
 use futures_channel::oneshot;
 use rusqlite::{Connection, Savepoint, Transaction, TransactionBehavior};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Something to be written, and when that counts as done.
 struct Task {
@@ -88,28 +88,12 @@ fn ended() -> StoreFault {
 
 fn write_all(mut connection: Connection, queue: &Receiver<Task>, every: Duration, mut rest: IdleWork) {
     loop {
-        match next_task(queue, every) {
+        match queue.recv_timeout(every) {
             Ok(first) => write_together(&mut connection, first, queue),
             Err(RecvTimeoutError::Timeout) => rest(&mut connection),
             Err(RecvTimeoutError::Disconnected) => return,
         }
     }
-}
-
-/// Whoever waited for the disk often has more to write at once, and a thread that sleeps is woken in a third of the time that a flush
-/// takes: so the next is looked for a moment before this one sleeps. Others go first meanwhile.
-const LINGERING_TIME: Duration = Duration::from_micros(150);
-
-fn next_task(queue: &Receiver<Task>, every: Duration) -> Result<Task, RecvTimeoutError> {
-    let until = Instant::now() + LINGERING_TIME;
-    while Instant::now() < until {
-        match queue.try_recv() {
-            Ok(task) => return Ok(task),
-            Err(TryRecvError::Empty) => std::thread::yield_now(),
-            Err(TryRecvError::Disconnected) => return Err(RecvTimeoutError::Disconnected),
-        }
-    }
-    queue.recv_timeout(every)
 }
 
 fn write_together(connection: &mut Connection, first: Task, queue: &Receiver<Task>) {
