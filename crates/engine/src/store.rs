@@ -278,7 +278,8 @@ pub trait Store: Send + Sync {
             Ok(found)
         })
     }
-    /// Commits a batch to a log of `expected` entries, whole or not at all.
+    /// Commits a batch to a log of `expected` entries, whole or not at all. A store may wait for its disk on the thread that asks:
+    /// whose others are waited for has it done on one of their own.
     fn commit(
         &self,
         lease: Lease,

@@ -1,4 +1,5 @@
-//! Sessions in one SQLite file, in WAL mode: one thread writes, others read beside it. What a commit acknowledges is on disk.
+//! Sessions in one SQLite file, in WAL mode: one connection is written on, others read beside it. What a commit acknowledges is on
+//! disk.
 //!
 //! Several processes may share a file; each session is worked on by one of them at a time ([`holder`]).
 
@@ -14,7 +15,7 @@ mod writer;
 
 use self::holder::{Holder, RENEWAL_TIME, now_ms, strike_gone, take_lease};
 use self::tenants::TenantTable;
-use self::writer::WriterThread;
+use self::writer::WriteQueue;
 use crate::batch::BatchRows;
 use crate::fault::of_sqlite;
 use crate::hash::Secret;
@@ -27,7 +28,7 @@ use epitome_engine::store::{
     SearchQuery, SessionId, Store, StoreError, StoredEvent, StoredRecord, StoredSession, TenantId,
 };
 use epitome_engine::{BoxFuture, LivePart};
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Savepoint, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,7 +39,7 @@ pub struct SqliteStore {
     /// Whether nothing may be written.
     is_looking: bool,
     secret: Secret,
-    writer: WriterThread,
+    writer: WriteQueue,
     holder: Arc<Holder>,
     /// Connections that nobody reads on just now.
     readers: Mutex<Vec<Connection>>,
@@ -73,7 +74,7 @@ impl SqliteStore {
                 drop(search::index_some(connection));
             }
         };
-        let writer = WriterThread::new(connection, RENEWAL_TIME, Box::new(rest))?;
+        let writer = WriteQueue::new(connection, RENEWAL_TIME, Box::new(rest))?;
         let (readers, tenants) = (Mutex::default(), Mutex::default());
         Ok(Self { path: path.to_owned(), is_looking: false, secret, writer, holder, readers, tenants })
     }
@@ -85,7 +86,7 @@ impl SqliteStore {
     pub fn look(path: &Path) -> Result<Self, StoreError> {
         let connection = file::connect_to_look(path)?;
         let secret = schema::secret_of_current(&connection)?;
-        let writer = WriterThread::new(connection, RENEWAL_TIME, Box::new(|_| ()))?;
+        let writer = WriteQueue::new(connection, RENEWAL_TIME, Box::new(|_| ()))?;
         let (holder, readers, tenants) = (Arc::new(Holder::looking()), Mutex::default(), Mutex::default());
         Ok(Self { path: path.to_owned(), is_looking: true, secret, writer, holder, readers, tenants })
     }
@@ -156,7 +157,7 @@ impl SqliteStore {
         &self,
         session: SessionId,
         durability: Durability,
-        act: impl FnOnce(&Savepoint<'_>, i64) -> Result<T, StoreError> + Send + 'static,
+        act: impl FnOnce(&Connection, i64) -> Result<T, StoreError> + Send + 'static,
     ) -> BoxFuture<'static, Result<T, StoreError>> {
         match self.known_tenant(session) {
             Ok(tenant) => self.writer.write(durability, move |connection| act(connection, tenant)),
@@ -290,11 +291,20 @@ impl Store for SqliteStore {
         expected: usize,
         batch: CommitBatch,
     ) -> BoxFuture<'_, Result<EventPosition, StoreError>> {
-        let durability = batch.durability;
+        let (session, durability) = (lease.session, batch.durability);
         let rows = BatchRows::new(&self.secret, batch);
-        self.write_to(lease.session, durability, move |connection, tenant| {
-            commit::commit(connection, tenant, lease, expected, &rows)
-        })
+        let act =
+            move |connection: &Connection, tenant| commit::commit(connection, tenant, lease, expected, &rows);
+        match (self.known_tenant(session), durability) {
+            // Who waits for a disk waits on a thread that may.
+            (Ok(tenant), Durability::Disk) => {
+                self.writer.write_here(durability, move |connection| act(connection, tenant))
+            }
+            (Ok(tenant), Durability::System) => {
+                self.writer.write(durability, move |connection| act(connection, tenant))
+            }
+            (Err(error), _) => ready(Err(error)),
+        }
     }
 
     fn lease(&self, session: SessionId) -> BoxFuture<'_, Result<Option<Lease>, StoreError>> {
