@@ -296,7 +296,7 @@ impl Store for SqliteStore {
         let act =
             move |connection: &Connection, tenant| commit::commit(connection, tenant, lease, expected, &rows);
         match (self.known_tenant(session), durability) {
-            // Who waits for a disk waits on a thread that may.
+            // Who waits for the disk is on a thread that may wait.
             (Ok(tenant), Durability::Disk) => {
                 self.writer.write_here(durability, move |connection| act(connection, tenant))
             }

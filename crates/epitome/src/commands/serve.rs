@@ -1,5 +1,6 @@
 //! `epitome serve`: the proxy, until it is told to stop.
 
+mod allocator;
 mod log;
 mod retention;
 mod rules;
@@ -31,6 +32,7 @@ pub fn run(args: ServeArgs) -> Result<()> {
     let address = args.port.map_or(args.listen, |port| SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
     let store = StoreArgs { store: args.store.clone() };
     let (settings, stored) = settings(args, log)?;
+    allocator::return_early();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("cannot start serving")?;
     let served = runtime.block_on(async {

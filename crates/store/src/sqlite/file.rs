@@ -8,7 +8,9 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Others may be at a long transaction: a backup, a clean-up.
-const BUSY_TIME: Duration = Duration::from_secs(5);
+pub(super) const BUSY_TIME: Duration = Duration::from_secs(5);
+/// So much of what it has read a connection keeps: with the next commit it is to be read again, and the system has it too.
+const READ_KILOBYTES_MAX: i64 = 512;
 /// Each of the statements on a request's way is prepared once.
 const STATEMENTS_MAX: usize = 64;
 
@@ -48,7 +50,9 @@ pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Store
     let connection = Connection::open_with_flags(path, flags).map_err(of_sqlite)?;
     connection.busy_timeout(BUSY_TIME).map_err(of_sqlite)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
-    if !flags.contains(OpenFlags::SQLITE_OPEN_READ_ONLY) {
+    if flags.contains(OpenFlags::SQLITE_OPEN_READ_ONLY) {
+        connection.pragma_update(None, "cache_size", -READ_KILOBYTES_MAX).map_err(of_sqlite)?;
+    } else {
         connection.pragma_update(None, "journal_mode", "WAL").map_err(of_sqlite)?;
         // A commit that is acknowledged is on disk.
         connection.pragma_update(None, "synchronous", "FULL").map_err(of_sqlite)?;

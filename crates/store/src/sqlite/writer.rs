@@ -2,6 +2,7 @@
 //! transaction; else a thread of the store's does, and who comes while the disk is busy shares its next turn. Of several in a
 //! transaction each has a savepoint of its own.
 
+use super::file::BUSY_TIME;
 use crate::fault::sqlite;
 use epitome_engine::BoxFuture;
 use epitome_engine::store::{Durability, FaultKind, StoreError, StoreFault};
@@ -19,11 +20,11 @@ struct Task {
 }
 
 /// What is done in a transaction, or where none could be begun; what it returns tells whoever waits, once that has ended.
-type Work = Box<dyn FnOnce(Result<&Connection, &StoreFault>) -> Done + Send>;
+type Work = Box<dyn FnOnce(Result<&Connection, &StoreFault>) -> TaskResult + Send>;
 type Acknowledgement = Box<dyn FnOnce(Result<(), &StoreFault>)>;
 
 /// What came of a task.
-struct Done {
+struct TaskResult {
     /// Whether it stands: what was begun of one that was refused is taken back.
     is_kept: bool,
     tell: Acknowledgement,
@@ -37,16 +38,16 @@ const TASKS_MAX: usize = 64;
 
 /// What is written to a file, and by whom.
 pub(super) struct WriteQueue {
-    shared: Arc<Shared>,
+    shared: Arc<SharedQueue>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// What the thread and those who write themselves share.
-struct Shared {
+struct SharedQueue {
     waiting: Mutex<Waiting>,
     /// Something waits for the thread, or nothing will any more.
     changed: Condvar,
-    writer: Mutex<Writer>,
+    writer: Mutex<WriteConnection>,
 }
 
 /// What is to be written, first come first.
@@ -61,8 +62,8 @@ struct Waiting {
 impl WriteQueue {
     /// Begins to write on a connection; `rest` is done whenever nothing was asked for during `every`.
     pub(super) fn new(connection: Connection, every: Duration, rest: IdleWork) -> Result<Self, StoreFault> {
-        let writer = Mutex::new(Writer { connection, durability: None });
-        let shared = Arc::new(Shared { waiting: Mutex::default(), changed: Condvar::new(), writer });
+        let writer = Mutex::new(WriteConnection { connection, durability: None });
+        let shared = Arc::new(SharedQueue { waiting: Mutex::default(), changed: Condvar::new(), writer });
         let thread = std::thread::Builder::new()
             .name("epitome-store".into())
             .spawn({
@@ -88,7 +89,8 @@ impl WriteQueue {
         answer
     }
 
-    /// The same, before this returns, where nobody else writes: to wake a thread and be woken by it takes as long as a quick disk.
+    /// The same, before this returns, where nobody else writes to the file: to wake a thread and be woken by it takes as long as a
+    /// quick disk. Others are not waited for here.
     pub(super) fn write_here<T: Send + 'static>(
         &self,
         durability: Durability,
@@ -96,9 +98,8 @@ impl WriteQueue {
     ) -> BoxFuture<'static, Result<T, StoreError>> {
         let (task, answer) = task(durability, act);
         self.shared.waiting().push(task);
-        match self.shared.free_writer() {
-            Some(mut writer) => writer.write_together(self.shared.waiting().take()),
-            None => self.shared.changed.notify_one(),
+        if !self.shared.write_now() {
+            self.shared.changed.notify_one();
         }
         answer
     }
@@ -133,7 +134,7 @@ fn task<T: Send + 'static>(
             // Nobody waits any more: it is written all the same.
             let _ = told.send(acted);
         });
-        Done { is_kept, tell }
+        TaskResult { is_kept, tell }
     });
     let answer = Box::pin(async move { answer.await.unwrap_or_else(|_| Err(StoreError::Fault(ended()))) });
     (Task { durability, work }, answer)
@@ -150,28 +151,54 @@ impl Waiting {
         let count = self.tasks.len().min(TASKS_MAX);
         self.tasks.drain(..count).collect()
     }
+
+    /// Takes back what could not be begun.
+    fn put_back(&mut self, tasks: Vec<Task>) {
+        tasks.into_iter().rev().for_each(|task| self.tasks.push_front(task));
+    }
 }
 
 fn ended() -> StoreFault {
     StoreFault { kind: FaultKind::Gone, what: "the store was closed".into() }
 }
 
-impl Shared {
+impl SharedQueue {
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The connection. What one who panicked had begun on it was rolled back.
-    fn writer(&self) -> MutexGuard<'_, Writer> {
+    fn writer(&self) -> MutexGuard<'_, WriteConnection> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The connection, where nobody writes on it just now.
-    fn free_writer(&self) -> Option<MutexGuard<'_, Writer>> {
+    fn free_writer(&self) -> Option<MutexGuard<'_, WriteConnection>> {
         match self.writer.try_lock() {
             Ok(writer) => Some(writer),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Writes what waits, unless that would have to wait for somebody; whether it did.
+    fn write_now(&self) -> bool {
+        let Some(mut writer) = self.free_writer() else { return false };
+        let tasks = self.waiting().take();
+        if tasks.is_empty() {
+            // The thread was quicker.
+            return true;
+        }
+        match writer.begin(durability(&tasks), Duration::ZERO) {
+            Ok(transaction) => {
+                tell_all(write_in(transaction, tasks));
+                true
+            }
+            // The thread finds out, and tells whoever waits.
+            Err(_) => {
+                self.waiting().put_back(tasks);
+                false
+            }
         }
     }
 
@@ -194,7 +221,8 @@ impl Shared {
             if !tasks.is_empty() {
                 writer.write_together(tasks);
             } else if timed.timed_out() && !was_busy {
-                rest(&mut writer.connection);
+                // What fails now is said to whoever writes next.
+                drop(writer.rest(&mut rest));
             }
             drop(writer);
             waiting = self.waiting();
@@ -203,31 +231,26 @@ impl Shared {
 }
 
 /// The connection that is written on.
-struct Writer {
+struct WriteConnection {
     connection: Connection,
     /// What its last transaction waited for; none where nothing was written yet.
     durability: Option<Durability>,
 }
 
-impl Writer {
+impl WriteConnection {
     fn write_together(&mut self, tasks: Vec<Task>) {
-        let is_for_disk = tasks.iter().any(|task| task.durability == Durability::Disk);
-        let works = tasks.into_iter().map(|task| task.work);
-        let (waiting, ended) =
-            match self.begin(if is_for_disk { Durability::Disk } else { Durability::System }) {
-                Ok(transaction) => write_in(transaction, works.collect()),
-                Err(error) => {
-                    let fault = sqlite(&error);
-                    (works.map(|work| work(Err(&fault)).tell).collect(), Ok(()))
-                }
-            };
-        for tell in waiting {
-            tell(ended.as_ref().copied());
+        match self.begin(durability(&tasks), BUSY_TIME) {
+            Ok(transaction) => tell_all(write_in(transaction, tasks)),
+            Err(error) => {
+                let fault = sqlite(&error);
+                tell_all((tasks.into_iter().map(|task| (task.work)(Err(&fault)).tell).collect(), Ok(())));
+            }
         }
     }
 
-    /// Begins a transaction whose end the disk is waited for, or is not.
-    fn begin(&mut self, durability: Durability) -> rusqlite::Result<Transaction<'_>> {
+    /// Begins a transaction whose end the disk is waited for, or is not; a process that is at one is waited for so long.
+    fn begin(&mut self, durability: Durability, others_time: Duration) -> rusqlite::Result<Transaction<'_>> {
+        self.connection.busy_timeout(others_time)?;
         if self.durability != Some(durability) {
             self.connection
                 .prepare_cached(match durability {
@@ -239,23 +262,43 @@ impl Writer {
         }
         self.connection.transaction_with_behavior(TransactionBehavior::Immediate)
     }
+
+    /// Does what was put off while there was something to write.
+    fn rest(&mut self, work: &mut IdleWork) -> rusqlite::Result<()> {
+        self.connection.busy_timeout(BUSY_TIME)?;
+        work(&mut self.connection);
+        Ok(())
+    }
+}
+
+/// What a transaction of these waits for.
+fn durability(tasks: &[Task]) -> Durability {
+    let is_for_disk = tasks.iter().any(|task| task.durability == Durability::Disk);
+    if is_for_disk { Durability::Disk } else { Durability::System }
+}
+
+/// Tells whoever waits how a transaction ended.
+fn tell_all((waiting, ended): (Vec<Acknowledgement>, Result<(), StoreFault>)) {
+    for tell in waiting {
+        tell(ended.as_ref().copied());
+    }
 }
 
 /// Does what waits, and ends the transaction: who is to be told, and how it ended.
 fn write_in(
     mut transaction: Transaction<'_>,
-    mut works: Vec<Work>,
+    mut tasks: Vec<Task>,
 ) -> (Vec<Acknowledgement>, Result<(), StoreFault>) {
     // One alone is the transaction: a savepoint within it would be two statements more.
-    if works.len() == 1
-        && let Some(work) = works.pop()
+    if tasks.len() == 1
+        && let Some(task) = tasks.pop()
     {
-        let Done { is_kept, tell } = work(Ok(&transaction));
+        let TaskResult { is_kept, tell } = (task.work)(Ok(&transaction));
         // Dropped without a commit it is rolled back, where SQLite has not done so itself.
         let ended = if is_kept { transaction.commit() } else { Ok(()) };
         return (vec![tell], ended.map_err(|error| sqlite(&error)));
     }
-    let waiting = works.into_iter().map(|work| in_savepoint(&mut transaction, work)).collect();
+    let waiting = tasks.into_iter().map(|task| in_savepoint(&mut transaction, task.work)).collect();
     (waiting, transaction.commit().map_err(|error| sqlite(&error)))
 }
 
@@ -265,7 +308,7 @@ fn in_savepoint(transaction: &mut Transaction<'_>, work: Work) -> Acknowledgemen
         Ok(savepoint) => savepoint,
         Err(error) => return work(Err(&sqlite(&error))).tell,
     };
-    let Done { is_kept, tell } = work(Ok(&savepoint));
+    let TaskResult { is_kept, tell } = work(Ok(&savepoint));
     // Dropped without a commit it is rolled back.
     match if is_kept { savepoint.commit() } else { Ok(()) } {
         Ok(()) => tell,
