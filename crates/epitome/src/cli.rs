@@ -192,8 +192,7 @@ pub struct ContextArgs {
     /// Where to write; standard output if left out
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// Replace a file at OUT whatever it holds; else one that holds anything but epitome's own work on the same transcript is
-    /// left as it is
+    /// Replace a file at OUT among an agent's own sessions too, whatever it holds; elsewhere OUT is replaced anyway
     #[arg(long, requires = "output")]
     pub force: bool,
     #[arg(long, value_name = "PROTOCOL", default_value_t = Protocol::Anthropic, help = formats::protocol_help())]
@@ -219,8 +218,7 @@ pub struct CompactArgs {
     /// Where to write: a file, or a folder where there are several transcripts; standard output if left out
     #[arg(short, long, value_name = "OUT", conflicts_with = "session")]
     pub output: Option<PathBuf>,
-    /// Replace a file at OUT whatever it holds; else one that holds anything but epitome's own work on the same transcript is
-    /// left as it is
+    /// Replace a file at OUT among an agent's own sessions too, whatever it holds; elsewhere OUT is replaced anyway
     #[arg(long, requires = "output")]
     pub force: bool,
     /// Write a copy where the session's own tool looks for it, under a new id, and print the command that goes on with it
@@ -295,8 +293,7 @@ pub struct UndoArgs {
     /// Where to write; standard output if left out
     #[arg(short, long, value_name = "OUT", conflicts_with = "session")]
     pub output: Option<PathBuf>,
-    /// Replace a file at OUT whatever it holds; else one that holds anything but epitome's own work on the same transcript is
-    /// left as it is
+    /// Replace a file at OUT among an agent's own sessions too, whatever it holds; elsewhere OUT is replaced anyway
     #[arg(long, requires = "output")]
     pub force: bool,
     /// Take back a compaction that the session's own tool made, too

@@ -116,7 +116,13 @@ fn l43_the_first_prompt_is_there_once_and_marked_as_history() {
         let (view, texts) = (bed.in_view(), bed.shown());
         assert_eq!(view[0], first);
         assert_eq!(texts.join("\n").matches("port the renderer").count(), 1);
-        assert!(texts[1].contains("user messages in front of it are history"), "{}", texts[1]);
+        assert!(
+            texts[1].contains(
+                "user messages in front of it are history, but for one that it names as being worked on"
+            ),
+            "{}",
+            texts[1]
+        );
     }
 }
 

@@ -19,14 +19,32 @@ pub(super) struct Turn {
     pub answers: Vec<Quote>,
     /// The model's last words in it.
     pub closing: Option<Quote>,
-    /// Whether what a person asked for in it stays in view.
-    is_in_view: bool,
+    /// What a person asked for in it, where that stays in view.
+    in_view: Option<ViewedRequest>,
+}
+
+/// What a person asked for, and is read where it was said.
+enum ViewedRequest {
+    /// In front of the summary: it is older than something that leaves view.
+    InFront(Quote),
+    /// Behind all that leaves view.
+    Behind,
+}
+
+/// What the person was after where a summary ends.
+pub(super) struct Goal<'d> {
+    /// Their words.
+    pub request: &'d Quote,
+    /// Whether these stand in front of the summary.
+    pub is_in_front: bool,
+    /// Whether they have asked for nothing since, as far as it is in view.
+    pub is_open: bool,
 }
 
 impl Turn {
     /// Whether a person opened it.
     pub(super) fn is_persons(&self) -> bool {
-        self.request.is_some() || self.is_in_view
+        self.request.is_some() || self.in_view.is_some()
     }
 }
 
@@ -74,10 +92,16 @@ impl Dialogue {
         }
     }
 
-    /// A message that stays in view.
-    pub(super) fn stay(&mut self, message: &Message) {
+    /// A message that stays in view, in front of the summary or behind it.
+    pub(super) fn stay(&mut self, id: EntryId, message: &Message, is_in_front: bool, secrets: &Secrets) {
         if message.author == Author::Person {
-            self.turns.push(Turn { is_in_view: true, ..Turn::default() });
+            let in_view = if is_in_front {
+                let text = spoken(&secrets.screen(&message.said()));
+                ViewedRequest::InFront(Quote { id, text: text.trim().to_owned() })
+            } else {
+                ViewedRequest::Behind
+            };
+            self.turns.push(Turn { in_view: Some(in_view), ..Turn::default() });
             self.question = None;
         }
     }
@@ -109,6 +133,22 @@ impl Dialogue {
     /// What people asked for, oldest first.
     pub(super) fn requests(&self) -> impl DoubleEndedIterator<Item = &Quote> {
         self.turns.iter().filter_map(|turn| turn.request.as_ref())
+    }
+
+    /// The newest request up to where the summary ends that is more than a word on the way; such a word where there is nothing else.
+    pub(super) fn goal(&self) -> Option<Goal<'_>> {
+        let is_behind = |turn: &Turn| matches!(turn.in_view, Some(ViewedRequest::Behind));
+        let is_open = !self.turns.iter().any(is_behind);
+        let asked = self.turns.iter().filter_map(move |turn| match (&turn.request, &turn.in_view) {
+            (Some(request), _) => Some(Goal { request, is_in_front: false, is_open }),
+            (None, Some(ViewedRequest::InFront(request))) => {
+                Some(Goal { request, is_in_front: true, is_open })
+            }
+            (None, Some(ViewedRequest::Behind) | None) => None,
+        });
+        let mut newest = asked.rev().peekable();
+        let last = newest.peek().map(|goal| Goal { ..*goal });
+        newest.find(|goal| is_request(&goal.request.text)).or(last)
     }
 
     fn turn(&mut self) -> &mut Turn {

@@ -193,16 +193,16 @@ impl Reading {
             let message = original.map(MessageDigest::message).or(shown.map(|(_, message)| &**message));
             message.into_iter().for_each(|message| self.ledger.update(id, message));
             match (original, shown) {
-                (Some(original), Some((_, shown))) => self.leave_part(id, original, shown),
+                (Some(original), Some((_, shown))) => self.leave_part(id, original, shown, Some(id) <= end),
                 (Some(original), None) => self.leave(id, original),
-                (None, Some(shown)) => self.stay(&material.digests.digest(shown)),
+                (None, Some(shown)) => self.stay(id, &material.digests.digest(shown), Some(id) < end),
                 (None, None) => {}
             }
         }
     }
 
     /// A message that stays in view cut: what was cut out of it is quoted, what is shown need not be.
-    fn leave_part(&mut self, id: EntryId, original: &MessageDigest, shown: &Arc<Message>) {
+    fn leave_part(&mut self, id: EntryId, original: &MessageDigest, shown: &Arc<Message>, is_in_front: bool) {
         for passage in original.passages() {
             self.take(Some(id), passage);
         }
@@ -213,7 +213,7 @@ impl Reading {
             hidden.for_each(|rule| self.obey(Some(id), rule.text, rule.reach));
         }
         // The digest that is kept for it is that of the whole message.
-        self.stay(&MessageDigest::new(shown.clone()));
+        self.stay(id, &MessageDigest::new(shown.clone()), is_in_front);
     }
 
     /// A message that leaves view.
@@ -294,8 +294,8 @@ impl Reading {
         self.statements.extend(sentences_in(said).iter().map(|said| Finding::new(id, said, clock)));
     }
 
-    /// A message that stays in view: what it shows need not be said again.
-    fn stay(&mut self, digest: &MessageDigest) {
+    /// A message that stays in view, in front of the summary or behind it: what it shows need not be said again.
+    fn stay(&mut self, id: EntryId, digest: &MessageDigest, is_in_front: bool) {
         for passage in digest.shown_passages() {
             self.clock += passage.text.len() as u64;
             let clock = self.clock;
@@ -311,7 +311,7 @@ impl Reading {
             // The goal tells how it begins.
             digest.secrets().iter().for_each(|secret| self.secrets.remember(secret));
         }
-        self.dialogue.stay(digest.message());
+        self.dialogue.stay(id, digest.message(), is_in_front, &self.secrets);
     }
 
     fn take(&mut self, id: Option<EntryId>, passage: &PassageFacts) {

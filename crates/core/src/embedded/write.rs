@@ -3,7 +3,7 @@
 
 use super::answer::{brief, choice};
 use super::carried;
-use super::dialogue::{Turn, is_request};
+use super::dialogue::{Goal, Turn};
 use super::excerpt::excerpt;
 use super::files::{self, FileQuotas};
 use super::own::COMMITTED;
@@ -63,7 +63,7 @@ pub(super) fn fixed_parts(
     let mut quota = share(budget, Shares::RULES);
     write_rules(page, reading, &mut quota, &mut notes);
     write_todos(page, reading, &mut (quota + share(budget, Shares::TODOS)), &mut notes);
-    write_goal(page, reading, &mut share(budget, Shares::GOAL));
+    write_goal(page, reading, share(budget, Shares::GOAL));
     write_question(page, reading, &mut share(budget, Shares::QUESTION));
     write_newest_closings(page, reading, share(budget, closings));
     write_answers(page, reading, &mut share(budget, Shares::ANSWERS));
@@ -171,15 +171,25 @@ fn write_rules(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens
     }
 }
 
-/// The newest request among what leaves view that is more than a word on the way. Those that stay are in view themselves, and a
-/// summary may be put to use on a branch that says something else there.
-fn write_goal(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
-    let newest = reading.dialogue.requests().rev().find(|asked| is_request(&asked.text));
-    if let Some(asked) = newest.or_else(|| reading.dialogue.requests().next_back()) {
-        let text = format!("Asked ({}): {}", asked.id, one_line(&asked.text));
-        page.add_ends(&Spot::new(Section::Goal, 0, [asked.id]), &text, quota);
+/// What the person was after where what is summarised ends. Where that stands in front of the summary, it is named so that nobody takes
+/// it for history.
+fn write_goal(page: &mut SummaryPage<'_>, reading: &Reading, mut quota: Tokens) {
+    let Some(Goal { request, is_in_front, is_open }) = reading.dialogue.goal() else { return };
+    let Quote { id, text } = request;
+    let head = match (is_in_front, is_open) {
+        (false, _) => format!("Asked ({id})"),
+        // What is in view needs no pointer.
+        (true, true) => "Being worked on, in front of this".into(),
+        (true, false) => "Asked, in front of this".into(),
+    };
+    if is_in_front {
+        quota = quota.min(VIEWED_GOAL_MAX);
     }
+    page.add_ends(&Spot::new(Section::Goal, 0, [*id]), &format!("{head}: {}", one_line(text)), &mut quota);
 }
+
+/// So much is said of a request that can be read in front of the summary.
+const VIEWED_GOAL_MAX: Tokens = Tokens(60);
 
 fn write_question(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
     if let Some(question) = &reading.dialogue.question {

@@ -6,6 +6,7 @@ use super::{Agent, SessionFile, home, index};
 use crate::shell_word::shell_word;
 use crate::{columns, input, output};
 use anyhow::{Context as _, Result, anyhow, bail};
+use epitome_engine::store::SessionId;
 use epitome_tokens::Catalog;
 use std::path::{Path, PathBuf};
 
@@ -111,9 +112,15 @@ fn by_words(text: &str, collection: &mut SessionCollection<'_>) -> Result<Sessio
     match &candidates[..] {
         [one] => Ok(one.file.clone()),
         [] => bail!(
-            "there is no file `{text}`, and no session of this id or name{}; `epitome sessions {}` lists those with it in their folder or model",
+            "there is no file `{text}`, and no session of this id or name{}; {}",
             if text.len() < ID_CHARS_MIN { " (of an id its first four characters are needed)" } else { "" },
-            shell_word(text)
+            match text.parse::<SessionId>() {
+                Ok(stored) => format!("a session in the store is named by `--session {stored}`"),
+                Err(_) => format!(
+                    "`epitome sessions {}` lists those with it in their folder or model",
+                    shell_word(text)
+                ),
+            }
         ),
         several => Err(ambiguous(text, several)),
     }

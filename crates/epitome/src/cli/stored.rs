@@ -49,8 +49,7 @@ pub struct ExportArgs {
     /// Where to write; standard output if left out
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// Replace a file at OUT whatever it holds; else one that holds anything but epitome's own work on the same transcript is
-    /// left as it is
+    /// Replace a file at OUT among an agent's own sessions too, whatever it holds; elsewhere OUT is replaced anyway
     #[arg(long, requires = "output")]
     pub force: bool,
     #[arg(long, value_name = "FORMAT", help = formats::export_help())]

@@ -129,7 +129,7 @@ fn write_record(page: &mut Page, record: &Record) {
     let Some(change) = record.change() else { return };
     writeln!(
         page,
-        "{} superseded, {} dropped, {} kept; of {} facts {} are kept, {} can be looked up, {} are lost",
+        "{} superseded, {} dropped, {} kept; of {} facts {} are kept, {} can be looked up, {} are in the store alone",
         draw::grouped(change.superseded.len() as u64),
         draw::grouped(change.dropped.len() as u64),
         draw::grouped(change.kept.len() as u64),

@@ -1,7 +1,10 @@
 //! What a summary says of the work itself: what is asked for, what was changed and why, what is done.
 
-use super::{draft, exchange, model, person};
-use crate::Message;
+use super::{Quarter, draft, exchange, model, person};
+use crate::digest::DigestCache;
+use crate::embedded::{Material, summarize};
+use crate::{EntryId, Message, Tokens};
+use std::sync::Arc;
 
 /// The lines of a section of a summary.
 fn section<'t>(text: &'t str, heading: &str) -> Vec<&'t str> {
@@ -174,4 +177,45 @@ fn what_was_done_behind_a_summary_silences_and_adds_nothing() {
         assert_eq!(section(&silenced, heading), [""; 0], "{silenced}");
     }
     assert!(!silenced.contains("zebra"), "{silenced}");
+}
+
+/// A session in which the person's second request is being worked on, compacted while it stays in view with `behind`.
+fn draft_midway(behind: &[(EntryId, Arc<Message>)]) -> String {
+    let leaving = [
+        (EntryId(0), person("Build the importer of the shop, please.").into()),
+        (EntryId(1), model("It is built.").into()),
+        (EntryId(3), model("The export quotes no names: I look at its writer first.").into()),
+    ];
+    let open = (EntryId(2), person("Now find out why the nightly export drops rows, and fix it.").into());
+    let material = Material {
+        superseded: &leaving,
+        addressable: &[],
+        visible: &[&[open], behind].concat(),
+        earlier: None,
+        previous: &[],
+        focus: None,
+        measure: &Quarter,
+        digests: &DigestCache::default(),
+    };
+    summarize(&material, Tokens(1_200)).text
+}
+
+#[test]
+fn a_request_that_stands_in_front_and_is_being_worked_on_is_the_goal() {
+    let asked = "Now find out why the nightly export drops rows, and fix it.";
+    assert_eq!(
+        section(&draft_midway(&[]), "## Goal"),
+        [format!("Being worked on, in front of this: {asked}")]
+    );
+    let since = (EntryId(4), person("Leave that now and write the changelog.").into());
+    assert_eq!(
+        section(&draft_midway(&[since]), "## Goal"),
+        [format!("Asked, in front of this: {asked}")],
+        "something else has been asked for behind it"
+    );
+    let results = (EntryId(4), exchange(1, "Read", r#"{"path":"a.rs"}"#, "fn a() {}")[1].clone().into());
+    assert!(
+        draft_midway(&[results]).contains("Being worked on, in front of this: Now find"),
+        "a result asks for nothing"
+    );
 }
