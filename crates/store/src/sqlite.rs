@@ -382,7 +382,7 @@ impl Store for SqliteStore {
     fn search<'a>(&'a self, query: &'a SearchQuery) -> BoxFuture<'a, Result<Vec<SearchHit>, StoreError>> {
         Box::pin(async move {
             while self.read(search::has_unindexed)?
-                && self.writer.write(Durability::System, |connection| search::index_some(connection)).await?
+                && self.writer.write(Durability::System, search::index_some).await?
             {
             }
             self.read(|connection| {

@@ -12,7 +12,7 @@ use super::statement::{Finding, meaning_of, sentences_in};
 use super::table::{FactPlace, FactTable};
 use super::written::NotePlace;
 use crate::digest::MessageDigest;
-use crate::facts::{Passage, PassageFacts, RuleReach, Secrets, Sighting, Voice, rules};
+use crate::facts::{Passage, PassageFacts, RuleReach, Secrets, Sighting, Voice, rules, takes_back};
 use crate::ledger::Ledger;
 use crate::{Author, EntryId, Material, Message, Original, Role, fence};
 use std::borrow::Cow;
@@ -117,6 +117,8 @@ pub(super) struct Reading {
     clock: u64,
     /// Whether a call has failed that the model has not spoken of.
     has_failed: bool,
+    /// The newest message that a person sent.
+    heard: Option<EntryId>,
 }
 
 /// Of a longer passage only the first part is read: one giant result must not eat the time of all
@@ -192,12 +194,24 @@ impl Reading {
             }
             let message = original.map(MessageDigest::message).or(shown.map(|(_, message)| &**message));
             message.into_iter().for_each(|message| self.ledger.update(id, message));
+            message.into_iter().for_each(|message| self.hear(id, message));
             match (original, shown) {
                 (Some(original), Some((_, shown))) => self.leave_part(id, original, shown, Some(id) <= end),
                 (Some(original), None) => self.leave(id, original),
                 (None, Some(shown)) => self.stay(id, &material.digests.digest(shown), Some(id) < end),
                 (None, None) => {}
             }
+        }
+    }
+
+    /// Forgets the rules of a message that the person takes back with this one.
+    fn hear(&mut self, id: EntryId, message: &Message) {
+        if message.author != Author::Person {
+            return;
+        }
+        let before = self.heard.replace(id);
+        if before.is_some() && takes_back(&message.said()) {
+            self.rules.retain(|rule| rule.source != before);
         }
     }
 

@@ -3,11 +3,11 @@
 
 use super::words::places;
 use crate::digest::MessageDigest;
-use crate::facts::{Class, Fact, FactHash, FactIndex, Mention, PassageFacts, Sighting};
+use crate::facts::{Class, Fact, FactHash, FactIndex, Mention, PassageFacts, Sighting, takes_back};
 use crate::ledger::Ledger;
 use crate::{Author, EntryId, Material, Message};
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// Lines are kept to this length beside their fact.
@@ -72,8 +72,10 @@ pub(super) struct Inventory<'d> {
     pub facts: Vec<StockedFact<'d>>,
     /// Places in `facts`, by what each is about.
     places: FactIndex,
-    /// When a person last spoke.
-    heard: Option<EntryId>,
+    /// When a person spoke.
+    heard: BTreeSet<EntryId>,
+    /// Messages of theirs that take back the one before.
+    retractions: Vec<EntryId>,
     /// Work that goes on, by name.
     live: HashSet<Box<str>>,
     /// Facts whose value a message in view has replaced.
@@ -110,6 +112,7 @@ impl<'d> Inventory<'d> {
             }
         }
         inventory.drop_outdated();
+        inventory.drop_retracted();
         inventory.take_ledger(ledger, &messages.superseded_ids);
         inventory.close_questions();
         let live = std::mem::take(&mut inventory.live);
@@ -133,11 +136,20 @@ impl<'d> Inventory<'d> {
         self.places.clear();
     }
 
-    /// Takes down when a person last spoke.
+    /// Takes down when a person spoke.
     fn hear(&mut self, id: EntryId, message: &Message) {
         if message.author == Author::Person {
-            self.heard = self.heard.max(Some(id));
+            self.heard.insert(id);
+            self.retractions.extend(takes_back(&message.said()).then_some(id));
         }
+    }
+
+    /// Drops rules that the person took back.
+    fn drop_retracted(&mut self) {
+        let before = |id: &EntryId| self.heard.range(..id).next_back().copied();
+        let taken_back: HashSet<EntryId> = self.retractions.iter().filter_map(before).collect();
+        let is_rule = |class: Class| matches!(class, Class::Requirement | Class::Prohibition);
+        self.facts.retain(|fact| !(is_rule(fact.mention.class) && taken_back.contains(&fact.source)));
     }
 
     /// Forgets work that a tool or the harness says has come to its end.
@@ -152,7 +164,7 @@ impl<'d> Inventory<'d> {
     fn close_questions(&mut self) {
         let questions = self.facts.iter().filter(|fact| fact.mention.class == Class::Question);
         let last = questions.map(|fact| fact.source).max();
-        let open = last.filter(|&asked| self.heard.is_none_or(|heard| heard < asked));
+        let open = last.filter(|&asked| self.heard.last().is_none_or(|heard| *heard < asked));
         self.facts.retain(|fact| fact.mention.class != Class::Question || Some(fact.source) == open);
     }
 

@@ -223,3 +223,15 @@ fn work_still_going_on_is_put_back() {
     let (report, _) = check_all(&[started], &[ended], "nothing", 1000);
     assert_eq!(class(&report, Class::LiveWork), (0, 0, 0, 0));
 }
+
+#[test]
+fn a_rule_that_was_taken_back_is_neither_lost_nor_put_back() {
+    let said = |text: &str| Message::text(Role::User, Author::Person, text);
+    let rule = said("Always reuse the same branch.");
+    let retraction = said("Wrong chat, ignore my last message.");
+    let (report, lines) = check_all(&[rule.clone(), retraction.clone()], &[], "nothing", 20);
+    assert_eq!(class(&report, Class::Requirement), (0, 0, 0, 0));
+    assert!(!lines.iter().any(|line| line.starts_with("- rule:")), "{lines:?}");
+    let (report, _) = check_all(&[rule], &[retraction], "nothing", 20);
+    assert_eq!(class(&report, Class::Requirement), (0, 0, 0, 0), "nor by a message in view");
+}

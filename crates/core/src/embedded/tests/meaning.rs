@@ -219,3 +219,23 @@ fn a_request_that_stands_in_front_and_is_being_worked_on_is_the_goal() {
         "a result asks for nothing"
     );
 }
+
+#[test]
+fn what_the_person_took_back_is_no_rule() {
+    let messages = [
+        person("Never push to the release branch."),
+        model("Understood."),
+        person("Always call the command update and reuse the same pull request."),
+        model("Understood."),
+        person("Sorry, wrong chat. Ignore the last message. The design can be simpler."),
+        model("It is simpler now."),
+    ];
+    for visible in [0, 2] {
+        let text = draft(&messages, visible, 600).text;
+        assert_eq!(
+            section(&text, "## Constraints & Preferences"),
+            ["- Never push to the release branch."],
+            "{text}"
+        );
+    }
+}

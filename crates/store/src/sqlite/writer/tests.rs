@@ -1,3 +1,5 @@
+//! Who writes, in which order, and what stays of what was refused.
+
 use super::*;
 use std::sync::mpsc::channel;
 use std::thread;
