@@ -38,14 +38,14 @@ const EXPORT_BYTES_MAX: usize = 1 << 30;
 
 /// How a version of opencode keeps its sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Layout {
+enum DatabaseLayout {
     /// As opencode 2 does.
     Second,
     /// As opencode 1 does since 1.2.
     First,
 }
 
-impl Layout {
+impl DatabaseLayout {
     /// The newest first: what it holds is what the others held before.
     const ALL: [Self; 2] = [Self::Second, Self::First];
 
@@ -159,10 +159,10 @@ impl DatabaseSnapshot {
     }
 
     /// The layouts whose tables are there; one at least.
-    fn layouts(&self) -> Result<Vec<Layout>> {
+    fn layouts(&self) -> Result<Vec<DatabaseLayout>> {
         let mut found = Vec::new();
         let mut missing = None;
-        for layout in Layout::ALL {
+        for layout in DatabaseLayout::ALL {
             missing = self.missing_table(layout)?;
             found.extend(missing.is_none().then_some(layout));
         }
@@ -174,7 +174,7 @@ impl DatabaseSnapshot {
         }
     }
 
-    fn missing_table(&self, layout: Layout) -> Result<Option<&'static str>> {
+    fn missing_table(&self, layout: DatabaseLayout) -> Result<Option<&'static str>> {
         for &table in layout.tables() {
             let known = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?1";
             let count: i64 = self.database.query_row(known, [table], |row| row.get(0))?;
@@ -186,10 +186,12 @@ impl DatabaseSnapshot {
     }
 
     /// The messages of a session, each `{info, parts}`.
-    fn messages(&self, layout: Layout, session: &str) -> Result<Vec<String>> {
+    fn messages(&self, layout: DatabaseLayout, session: &str) -> Result<Vec<String>> {
         match layout {
-            Layout::Second => Ok(self.dated_rows(session)?.into_iter().map(|(_, message)| message).collect()),
-            Layout::First => self.messages_with_parts(session),
+            DatabaseLayout::Second => {
+                Ok(self.dated_rows(session)?.into_iter().map(|(_, message)| message).collect())
+            }
+            DatabaseLayout::First => self.messages_with_parts(session),
         }
     }
 

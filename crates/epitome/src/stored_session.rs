@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A session, taken out of its store whole.
-pub struct StoredSession {
+pub struct LoadedSession {
     /// What is known of it.
     pub listed: ListedSession,
     /// Its entries with their times.
@@ -40,7 +40,7 @@ impl KeptFile {
     }
 }
 
-impl StoredSession {
+impl LoadedSession {
     /// Reads a session, with what was said in it.
     pub fn load(open: &OpenStore, session: SessionId) -> Result<Self> {
         let outline = Self::outline(open, session)?;

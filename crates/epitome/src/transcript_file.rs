@@ -7,7 +7,7 @@ mod tests;
 use crate::cli::{FromFormat, ReadArgs};
 use crate::model_count::ModelCount;
 use crate::store_place::OpenStore;
-use crate::stored_session::StoredSession;
+use crate::stored_session::LoadedSession;
 use crate::transcript_store::TranscriptStore;
 use crate::{hint, input};
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -70,11 +70,11 @@ impl TranscriptFile {
 
     /// A stored session, to be looked at: it is read whole, and nobody who works on it is kept waiting.
     pub fn of_stored(open: &OpenStore, session: SessionId, args: &ReadArgs) -> Result<Self> {
-        Self::of_loaded(open, &StoredSession::load(open, session)?, args)
+        Self::of_loaded(open, &LoadedSession::load(open, session)?, args)
     }
 
     /// The same of one that is loaded already.
-    pub fn of_loaded(open: &OpenStore, stored: &StoredSession, args: &ReadArgs) -> Result<Self> {
+    pub fn of_loaded(open: &OpenStore, stored: &LoadedSession, args: &ReadArgs) -> Result<Self> {
         let session = stored.listed.session;
         let args = ReadArgs { from: FromFormat(None), ..args.clone() };
         let mut file = Self::of(Path::new(&session.to_string()), Arc::new(stored.native()?), &args)?;
@@ -315,7 +315,7 @@ impl TranscriptFile {
 
 /// The bytes of a stored session as a transcript, and where it is.
 pub fn stored_source(open: &OpenStore, session: SessionId) -> Result<(Arc<dyn ByteSource>, StoredPlace)> {
-    let stored = StoredSession::load(open, session)?;
+    let stored = LoadedSession::load(open, session)?;
     let place = StoredPlace { session, number: stored.number(), store: open.store.clone() };
     Ok((Arc::new(stored.native()?), place))
 }

@@ -22,7 +22,7 @@ pub struct LastRequest {
 
 /// The parts of a body that matter here, where they stand.
 #[derive(Deserialize)]
-struct Parts<'a> {
+struct BodyParts<'a> {
     #[serde(borrow)]
     model: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -72,7 +72,7 @@ pub(crate) fn extend(
     extension: Extension<'_>,
 ) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(body).ok()?;
-    let parts: Parts<'_> = serde_json::from_str(text).ok()?;
+    let parts: BodyParts<'_> = serde_json::from_str(text).ok()?;
     let list = list(&parts, protocol)?;
     if !asks(&parts, model) {
         return None;
@@ -132,7 +132,7 @@ fn before_end(text: &str, value: &RawValue) -> Range<usize> {
 /// The body with one more field at its end; none where it asks another model or for edits of its own.
 pub(crate) fn with_field(body: &[u8], model: &str, key: &str, value: &str) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(body).ok()?;
-    let parts: Parts<'_> = serde_json::from_str(text).ok()?;
+    let parts: BodyParts<'_> = serde_json::from_str(text).ok()?;
     if !asks(&parts, model) || parts.context_management.is_some() {
         return None;
     }
@@ -140,7 +140,7 @@ pub(crate) fn with_field(body: &[u8], model: &str, key: &str, value: &str) -> Op
     Some(format!(r#"{},"{key}":{value}}}"#, &text[..end]).into_bytes())
 }
 
-fn list<'a>(parts: &Parts<'a>, protocol: Protocol) -> Option<&'a RawValue> {
+fn list<'a>(parts: &BodyParts<'a>, protocol: Protocol) -> Option<&'a RawValue> {
     match protocol {
         Protocol::Anthropic | Protocol::OpenaiChat => parts.messages,
         Protocol::OpenaiResponses => parts.input,
@@ -148,7 +148,7 @@ fn list<'a>(parts: &Parts<'a>, protocol: Protocol) -> Option<&'a RawValue> {
 }
 
 /// The fields by which a protocol limits an answer.
-fn limits<'a>(parts: &Parts<'a>, protocol: Protocol) -> [Option<&'a RawValue>; 2] {
+fn limits<'a>(parts: &BodyParts<'a>, protocol: Protocol) -> [Option<&'a RawValue>; 2] {
     match protocol {
         Protocol::Anthropic => [parts.max_tokens, None],
         Protocol::OpenaiChat => [parts.max_completion_tokens, parts.max_tokens],
@@ -156,7 +156,7 @@ fn limits<'a>(parts: &Parts<'a>, protocol: Protocol) -> [Option<&'a RawValue>; 2
     }
 }
 
-fn asks(parts: &Parts<'_>, model: &str) -> bool {
+fn asks(parts: &BodyParts<'_>, model: &str) -> bool {
     parts.model.is_some_and(|name| serde_json::from_str::<String>(name.get()).is_ok_and(|name| name == model))
 }
 

@@ -15,7 +15,7 @@ pub(crate) const BINDING_BETA: &str = "thinking-binding-controls-2026-08-01";
 const DROP_BLOCK: &str = r#""block_binding":{"prefix_mismatch_behavior":"drop_block"}"#;
 
 /// A field of an object, and where its value stands.
-struct BodyField {
+struct FieldPlace {
     value: Range<usize>,
 }
 
@@ -23,7 +23,7 @@ struct BodyField {
 pub(crate) fn lower_output(body: &Bytes, most: u64) -> Option<Bytes> {
     let fields = fields(body)?;
     let asked = OUTPUT_LIMITS.iter().filter_map(|name| fields.get(*name));
-    let lowered: Vec<&BodyField> = asked
+    let lowered: Vec<&FieldPlace> = asked
         .filter(|field| {
             let number = std::str::from_utf8(&body[field.value.clone()]).ok().and_then(|it| it.parse().ok());
             number.is_some_and(|asked: u64| asked > most)
@@ -68,7 +68,7 @@ struct ThinkingField<'b> {
     text: &'b str,
     /// Where it stands in the body.
     at: usize,
-    fields: HashMap<String, BodyField>,
+    fields: HashMap<String, FieldPlace>,
 }
 
 fn thinking(body: &Bytes) -> Option<ThinkingField<'_>> {
@@ -77,16 +77,16 @@ fn thinking(body: &Bytes) -> Option<ThinkingField<'_>> {
     Some(ThinkingField { text, at: place.start, fields: fields_of(text)? })
 }
 
-fn fields(body: &Bytes) -> Option<HashMap<String, BodyField>> {
+fn fields(body: &Bytes) -> Option<HashMap<String, FieldPlace>> {
     fields_of(std::str::from_utf8(body).ok()?)
 }
 
 /// The fields of an object; of one said twice the last, as it counts for providers.
-fn fields_of(text: &str) -> Option<HashMap<String, BodyField>> {
+fn fields_of(text: &str) -> Option<HashMap<String, FieldPlace>> {
     let raw: HashMap<String, &RawValue> = serde_json::from_str(text).ok()?;
     let place = |raw: &RawValue| {
         let start = raw.get().as_ptr() as usize - text.as_ptr() as usize;
-        BodyField { value: start..start + raw.get().len() }
+        FieldPlace { value: start..start + raw.get().len() }
     };
     Some(raw.into_iter().map(|(name, raw)| (name, place(raw))).collect())
 }

@@ -63,7 +63,7 @@ struct BodyScanner<'t> {
 }
 
 #[derive(Deserialize)]
-struct Name<'t>(#[serde(borrow)] Cow<'t, str>);
+struct FieldName<'t>(#[serde(borrow)] Cow<'t, str>);
 
 impl<'t> BodyScanner<'t> {
     fn skip_space(&mut self) {
@@ -100,7 +100,7 @@ impl<'t> BodyScanner<'t> {
     /// The name of a field, with its colon.
     fn name(&mut self) -> Option<Cow<'t, str>> {
         let place = self.value()?;
-        let Name(name) = serde_json::from_str(&self.text[place]).ok()?;
+        let FieldName(name) = serde_json::from_str(&self.text[place]).ok()?;
         self.open(b':')?;
         Some(name)
     }

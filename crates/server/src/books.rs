@@ -105,13 +105,13 @@ pub(crate) struct Book {
 pub(crate) struct KeptRecord {
     pub(crate) record: Arc<Record>,
     /// The mark it left, where it left one, and how that stands on the path of the newest request.
-    pub(crate) mark: Option<(EntryId, Standing)>,
+    pub(crate) mark: Option<(EntryId, MarkStanding)>,
 }
 
 /// How a compaction or edit stands on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Standing {
+pub(crate) enum MarkStanding {
     /// It counts.
     Applied,
     /// Somebody took it back.
@@ -122,7 +122,7 @@ pub(crate) enum Standing {
     Observed,
 }
 
-impl Standing {
+impl MarkStanding {
     fn of(entry: EntryId, session: &Session) -> Self {
         let is_compaction = session.log().compaction(entry).is_some();
         if let Some(Mark::Observation { .. }) = session.log().mark_of(entry) {
@@ -197,7 +197,7 @@ impl Book {
         if self.records.len() == RECORDS_MAX {
             self.records.remove(0);
         }
-        self.records.push(KeptRecord { record, mark: entry.map(|entry| (entry, Standing::Applied)) });
+        self.records.push(KeptRecord { record, mark: entry.map(|entry| (entry, MarkStanding::Applied)) });
     }
 
     /// Keeps the record of a compaction that would have been made.
@@ -205,7 +205,7 @@ impl Book {
         if self.records.len() == RECORDS_MAX {
             self.records.remove(0);
         }
-        self.records.push(KeptRecord { record, mark: Some((entry, Standing::Observed)) });
+        self.records.push(KeptRecord { record, mark: Some((entry, MarkStanding::Observed)) });
     }
 
     /// Takes down that somebody has just spoken in it.
@@ -221,7 +221,7 @@ impl Book {
             budget: session.budget(),
         };
         for (entry, standing) in self.records.iter_mut().filter_map(|kept| kept.mark.as_mut()) {
-            *standing = Standing::of(*entry, session);
+            *standing = MarkStanding::of(*entry, session);
         }
     }
 

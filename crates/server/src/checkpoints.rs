@@ -40,11 +40,11 @@ impl Serialize for CheckpointId {
 /// All that wait.
 #[derive(Default)]
 pub(crate) struct Checkpoints {
-    table: Mutex<Table>,
+    table: Mutex<CheckpointTable>,
 }
 
 #[derive(Default)]
-struct Table {
+struct CheckpointTable {
     waiting: BTreeMap<CheckpointId, PendingCheckpoint>,
     begun: u64,
 }
@@ -65,7 +65,7 @@ pub(crate) struct ListedCheckpoint {
 }
 
 impl Checkpoints {
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, CheckpointTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

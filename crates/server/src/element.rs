@@ -53,7 +53,7 @@ pub(crate) fn is_sealed(item: &str) -> bool {
 /// Whether a message of Anthropic's has a block of this type.
 pub(crate) fn has_block(message: &str, wanted: &str) -> bool {
     #[derive(Deserialize)]
-    struct Content<'m> {
+    struct MessageBlocks<'m> {
         #[serde(borrow)]
         content: Vec<Typed<'m>>,
     }
@@ -65,7 +65,7 @@ pub(crate) fn has_block(message: &str, wanted: &str) -> bool {
     // Most messages have none, and need no parser to tell.
     message.contains(wanted)
         && serde_json::from_str(message)
-            .is_ok_and(|Content { content }| content.iter().any(|block| block.kind == wanted))
+            .is_ok_and(|MessageBlocks { content }| content.iter().any(|block| block.kind == wanted))
 }
 
 /// An id and what stands around it take no more; longer items are more than a name.

@@ -13,11 +13,11 @@ const ROOM_MAKING_EDITS: [&str; 2] = ["compact_", "clear_tool_uses_"];
 #[derive(Deserialize)]
 struct Management<'b> {
     #[serde(borrow, default)]
-    edits: Vec<Edit<'b>>,
+    edits: Vec<ProviderEdit<'b>>,
 }
 
 #[derive(Deserialize)]
-struct Edit<'b> {
+struct ProviderEdit<'b> {
     #[serde(borrow, rename = "type")]
     kind: Cow<'b, str>,
 }

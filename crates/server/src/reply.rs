@@ -272,11 +272,11 @@ struct Tee {
     bytes: BoxStream<'static, Result<Bytes, reqwest::Error>>,
     listener: Option<Listener>,
     /// What is done before the client sees the end, and that end.
-    ending: Option<(BoxFuture<'static, ()>, ReplyPiece)>,
+    ending: Option<(BoxFuture<'static, ()>, ReplyChunk)>,
 }
 
 /// Bytes of a reply, or its end.
-type ReplyPiece = Option<Result<Bytes, reqwest::Error>>;
+type ReplyChunk = Option<Result<Bytes, reqwest::Error>>;
 
 struct Listener {
     heard: HeardReply,

@@ -1,6 +1,6 @@
 //! The sessions, for people and scripts.
 
-use crate::books::{Book, Books, KeptRecord, NewestRequest, Standing};
+use crate::books::{Book, Books, KeptRecord, MarkStanding, NewestRequest};
 use crate::tally::Tally;
 use epitome_core::{Budget, EntryId, Record, Tokens};
 use epitome_engine::store::SessionId;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// What there is to see of a session.
 #[derive(Serialize)]
-pub(crate) struct ListedSession {
+pub(crate) struct SessionOverview {
     session: SessionId,
     protocol: &'static str,
     /// The model of its newest request.
@@ -31,16 +31,16 @@ pub(crate) struct ListedCompaction {
     #[serde(skip_serializing_if = "Option::is_none")]
     entry: Option<EntryId>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    standing: Option<Standing>,
+    standing: Option<MarkStanding>,
     #[serde(flatten)]
     record: Arc<Record>,
 }
 
 /// All sessions, oldest first.
-pub(crate) fn sessions(books: &Books) -> Vec<ListedSession> {
+pub(crate) fn sessions(books: &Books) -> Vec<SessionOverview> {
     books.each(|session, book| {
         let NewestRequest { messages, tokens, budget } = book.newest;
-        ListedSession {
+        SessionOverview {
             session,
             protocol: book.protocol.name(),
             model: book.model.clone(),

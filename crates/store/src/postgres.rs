@@ -20,7 +20,7 @@ mod tenants;
 pub use self::address::PostgresAddress;
 
 use self::database::{Connection, Database};
-use self::failure::Failure;
+use self::failure::PostgresFailure;
 use self::holder::Holder;
 use self::replica::{Replica, enqueue, keep_live, keep_memo};
 use crate::live::LiveRow;
@@ -130,7 +130,7 @@ impl PostgresStore {
     /// Does something on the store's own runtime, to its end.
     fn run<'a, T: Send + 'static>(
         &'a self,
-        work: impl Future<Output = Result<T, Failure>> + Send + 'static,
+        work: impl Future<Output = Result<T, PostgresFailure>> + Send + 'static,
     ) -> BoxFuture<'a, Result<T, StoreError>> {
         let done = self.runtime.spawn(work);
         Box::pin(async move {
@@ -147,7 +147,7 @@ impl PostgresStore {
     ) -> BoxFuture<'_, Result<T, StoreError>>
     where
         T: Send + 'static,
-        F: Future<Output = Result<T, Failure>> + Send,
+        F: Future<Output = Result<T, PostgresFailure>> + Send,
     {
         let replica = self.replica.clone();
         self.run(async move {

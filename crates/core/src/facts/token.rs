@@ -99,17 +99,19 @@ fn chunk_end(line: &str, start: usize) -> usize {
     while end < bytes.len() {
         let byte = bytes[end];
         if byte.is_ascii() {
-            if !is_chunk_byte(byte) || (last_is_word == Some(Script::Other) && byte.is_ascii_alphanumeric()) {
+            if !is_chunk_byte(byte)
+                || (last_is_word == Some(WordScript::Other) && byte.is_ascii_alphanumeric())
+            {
                 break;
             }
-            last_is_word = byte.is_ascii_alphanumeric().then_some(Script::Ascii);
+            last_is_word = byte.is_ascii_alphanumeric().then_some(WordScript::Ascii);
             end += 1;
         } else {
             let Some(letter) = line[end..].chars().next() else { break };
-            if !letter.is_alphanumeric() || last_is_word == Some(Script::Ascii) {
+            if !letter.is_alphanumeric() || last_is_word == Some(WordScript::Ascii) {
                 break;
             }
-            last_is_word = Some(Script::Other);
+            last_is_word = Some(WordScript::Other);
             end += letter.len_utf8();
         }
     }
@@ -117,7 +119,7 @@ fn chunk_end(line: &str, start: usize) -> usize {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Script {
+enum WordScript {
     Ascii,
     Other,
 }

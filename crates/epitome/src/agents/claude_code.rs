@@ -49,7 +49,7 @@ fn list(_: &SessionIndex<'_>, files: &mut Vec<SessionFile>) {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Record<'a> {
+struct ClaudeScanLine<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -68,24 +68,24 @@ struct Record<'a> {
     is_meta: Option<bool>,
     is_compact_summary: Option<bool>,
     #[serde(borrow)]
-    message: Option<Message<'a>>,
-    compact_metadata: Option<CompactMetadata>,
+    message: Option<ClaudeScanMessage<'a>>,
+    compact_metadata: Option<ClaudeScanCompaction>,
     epitome: Option<OwnMark>,
 }
 
 #[derive(Deserialize)]
-struct Message<'a> {
+struct ClaudeScanMessage<'a> {
     #[serde(borrow)]
     id: Option<Cow<'a, str>>,
     #[serde(borrow)]
     model: Option<Cow<'a, str>>,
     #[serde(borrow)]
     content: Option<&'a RawValue>,
-    usage: Option<ReportedUsage>,
+    usage: Option<ClaudeScanUsage>,
 }
 
 #[derive(Deserialize)]
-struct ReportedUsage {
+struct ClaudeScanUsage {
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
     cache_creation_input_tokens: Option<u64>,
@@ -94,13 +94,13 @@ struct ReportedUsage {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct CompactMetadata {
+struct ClaudeScanCompaction {
     trigger: Option<String>,
     pre_tokens: Option<u64>,
     post_tokens: Option<u64>,
 }
 
-impl ReportedUsage {
+impl ClaudeScanUsage {
     fn usage(&self) -> Usage {
         let [cache_read, cache_write] =
             [self.cache_read_input_tokens, self.cache_creation_input_tokens].map(Option::unwrap_or_default);
@@ -112,7 +112,7 @@ impl ReportedUsage {
 }
 
 fn take(line: &str, scan: &mut SessionScan<'_>) {
-    let Ok(record) = serde_json::from_str::<Record<'_>>(line) else { return };
+    let Ok(record) = serde_json::from_str::<ClaudeScanLine<'_>>(line) else { return };
     scan.folder(record.cwd);
     let figures = &mut scan.figures;
     figures.id = figures.id.take().or(record.session_id.map(Cow::into_owned));
@@ -133,7 +133,7 @@ fn take(line: &str, scan: &mut SessionScan<'_>) {
         Some("assistant") => {
             let Some(message) = record.message else { return };
             let id = message.id.or(record.uuid).unwrap_or_default();
-            let usage = message.usage.as_ref().map(ReportedUsage::usage);
+            let usage = message.usage.as_ref().map(ClaudeScanUsage::usage);
             if record.is_sidechain == Some(true) {
                 scan.side_reply(&id, message.model.as_deref(), usage, None);
             } else {
@@ -144,7 +144,11 @@ fn take(line: &str, scan: &mut SessionScan<'_>) {
     }
 }
 
-fn take_boundary(metadata: Option<&CompactMetadata>, ours: Option<&OwnMark>, scan: &mut SessionScan<'_>) {
+fn take_boundary(
+    metadata: Option<&ClaudeScanCompaction>,
+    ours: Option<&OwnMark>,
+    scan: &mut SessionScan<'_>,
+) {
     scan.marked_compaction(ours, metadata.and_then(|said| said.post_tokens));
     if let Some(said) = metadata.filter(|said| said.trigger.as_deref() == Some("auto")) {
         scan.compacted_itself(said.pre_tokens);

@@ -61,7 +61,7 @@ fn id_of(stem: &str) -> Option<&str> {
 }
 
 #[derive(Deserialize)]
-struct Line<'a> {
+struct CodexScanLine<'a> {
     #[serde(borrow, rename = "type")]
     kind: Cow<'a, str>,
     #[serde(borrow)]
@@ -70,7 +70,7 @@ struct Line<'a> {
 }
 
 #[derive(Deserialize)]
-struct Payload<'a> {
+struct CodexScanPayload<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -85,25 +85,25 @@ struct Payload<'a> {
     role: Option<Cow<'a, str>>,
     #[serde(borrow)]
     content: Option<&'a RawValue>,
-    info: Option<TokenCount>,
+    info: Option<CodexScanCount>,
 }
 
 #[derive(Deserialize)]
-struct TokenCount {
-    total_token_usage: Option<ReportedUsage>,
-    last_token_usage: Option<ReportedUsage>,
+struct CodexScanCount {
+    total_token_usage: Option<CodexScanUsage>,
+    last_token_usage: Option<CodexScanUsage>,
     model_context_window: Option<u64>,
 }
 
 #[derive(Deserialize)]
-struct ReportedUsage {
+struct CodexScanUsage {
     input_tokens: Option<u64>,
     cached_input_tokens: Option<u64>,
     cache_write_input_tokens: Option<u64>,
     output_tokens: Option<u64>,
 }
 
-impl ReportedUsage {
+impl CodexScanUsage {
     fn usage(&self) -> Usage {
         Usage {
             prompt: self.input_tokens.unwrap_or_default(),
@@ -116,7 +116,7 @@ impl ReportedUsage {
 }
 
 fn take(line: &str, scan: &mut SessionScan<'_>) {
-    let Ok(line) = serde_json::from_str::<Line<'_>>(line) else { return };
+    let Ok(line) = serde_json::from_str::<CodexScanLine<'_>>(line) else { return };
     if &*line.kind == "compacted" {
         return scan.marked_compaction(line.epitome.as_ref(), None);
     }
@@ -127,7 +127,8 @@ fn take(line: &str, scan: &mut SessionScan<'_>) {
     if !kinds.contains(&&*line.kind) {
         return;
     }
-    let Some(payload) = line.payload.and_then(|raw| serde_json::from_str::<Payload<'_>>(raw.get()).ok())
+    let Some(payload) =
+        line.payload.and_then(|raw| serde_json::from_str::<CodexScanPayload<'_>>(raw.get()).ok())
     else {
         return;
     };
@@ -159,7 +160,7 @@ fn take(line: &str, scan: &mut SessionScan<'_>) {
 }
 
 /// A count is written after each call, and again where only limits changed: what was spent is its sum.
-fn take_count(count: Option<&TokenCount>, scan: &mut SessionScan<'_>) {
+fn take_count(count: Option<&CodexScanCount>, scan: &mut SessionScan<'_>) {
     let Some(count) = count else { return };
     scan.figures.window_recorded = count.model_context_window.or(scan.figures.window_recorded);
     if let Some(last) = &count.last_token_usage {

@@ -38,7 +38,7 @@ fn list(_: &SessionIndex<'_>, files: &mut Vec<SessionFile>) {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Event<'a> {
+struct CopilotScanLine<'a> {
     #[serde(borrow, rename = "type")]
     kind: Cow<'a, str>,
     #[serde(borrow)]
@@ -68,7 +68,7 @@ struct Workspace {
 }
 
 fn take(line: &str, scan: &mut SessionScan<'_>) {
-    let Ok(event) = serde_json::from_str::<Event<'_>>(line) else { return };
+    let Ok(event) = serde_json::from_str::<CopilotScanLine<'_>>(line) else { return };
     let Some(data) = event.data.filter(|_| event.agent_id.is_none()) else { return };
     let figures = &mut scan.figures;
     match &*event.kind {

@@ -60,7 +60,7 @@ fn project_of(folder: &Path, projects: &HashMap<String, String>) -> Option<Strin
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Line<'a> {
+struct GeminiScanLine<'a> {
     #[serde(borrow)]
     session_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -71,22 +71,22 @@ struct Line<'a> {
     model: Option<Cow<'a, str>>,
     #[serde(borrow)]
     content: Option<&'a RawValue>,
-    tokens: Option<ReportedUsage>,
+    tokens: Option<GeminiScanUsage>,
     #[serde(borrow, default)]
-    messages: Vec<Line<'a>>,
+    messages: Vec<GeminiScanLine<'a>>,
     #[serde(borrow, rename = "$set")]
-    set: Option<Box<Line<'a>>>,
+    set: Option<Box<GeminiScanLine<'a>>>,
 }
 
 #[derive(Deserialize)]
-struct ReportedUsage {
+struct GeminiScanUsage {
     input: Option<u64>,
     output: Option<u64>,
     cached: Option<u64>,
     thoughts: Option<u64>,
 }
 
-impl ReportedUsage {
+impl GeminiScanUsage {
     fn usage(&self) -> Usage {
         let count = Option::unwrap_or_default;
         Usage {
@@ -100,13 +100,13 @@ impl ReportedUsage {
 }
 
 fn take(text: &str, scan: &mut SessionScan<'_>) {
-    if let Ok(line) = serde_json::from_str::<Line<'_>>(text) {
+    if let Ok(line) = serde_json::from_str::<GeminiScanLine<'_>>(text) {
         take_value(&line, scan);
     }
 }
 
 /// A line, or the document with its messages.
-fn take_value(line: &Line<'_>, scan: &mut SessionScan<'_>) {
+fn take_value(line: &GeminiScanLine<'_>, scan: &mut SessionScan<'_>) {
     if let Some(id) = &line.session_id {
         scan.figures.id = Some(id.clone().into_owned());
     }
@@ -117,7 +117,7 @@ fn take_value(line: &Line<'_>, scan: &mut SessionScan<'_>) {
             }
         }
         Some("gemini") => {
-            let usage = line.tokens.as_ref().map(ReportedUsage::usage);
+            let usage = line.tokens.as_ref().map(GeminiScanUsage::usage);
             scan.reply(line.id.as_deref().unwrap_or_default(), line.model.as_deref(), usage, None);
         }
         Some(_) | None => {}

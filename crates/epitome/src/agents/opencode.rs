@@ -81,9 +81,9 @@ fn figures(session: DatabaseSession, index: &SessionIndex<'_>) -> SessionFigures
 
 /// An export, or one message of it.
 #[derive(Deserialize)]
-struct Document {
+struct ExportNode {
     info: Info,
-    messages: Option<Vec<Document>>,
+    messages: Option<Vec<ExportNode>>,
 }
 
 #[derive(Deserialize)]
@@ -93,7 +93,7 @@ struct Info {
     role: Option<String>,
     #[serde(rename = "modelID")]
     model_id: Option<String>,
-    tokens: Option<ReportedUsage>,
+    tokens: Option<OpencodeScanUsage>,
     cost: Option<f64>,
     /// Whether it is a summary; of a person's message, and of a session, it is something else.
     summary: Option<serde_json::Value>,
@@ -104,7 +104,7 @@ struct Info {
 }
 
 #[derive(Deserialize)]
-struct ReportedUsage {
+struct OpencodeScanUsage {
     input: Option<u64>,
     output: Option<u64>,
     reasoning: Option<u64>,
@@ -117,7 +117,7 @@ struct CachedUsage {
     write: Option<u64>,
 }
 
-impl ReportedUsage {
+impl OpencodeScanUsage {
     fn usage(&self) -> Usage {
         let count =
             |cached: fn(&CachedUsage) -> Option<u64>| self.cache.as_ref().and_then(cached).unwrap_or(0);
@@ -129,7 +129,7 @@ impl ReportedUsage {
 }
 
 fn take(text: &str, scan: &mut SessionScan<'_>) {
-    let Ok(Document { info, messages }) = serde_json::from_str::<Document>(text) else { return };
+    let Ok(ExportNode { info, messages }) = serde_json::from_str::<ExportNode>(text) else { return };
     match messages {
         // A sub-agent's session is no one's to open.
         Some(_) if info.parent_id.is_some() => {}
@@ -148,7 +148,7 @@ fn take_message(info: Info, scan: &mut SessionScan<'_>) {
         return;
     }
     let id = info.id.unwrap_or_else(|| scan.figures.replies.to_string());
-    let usage = info.tokens.as_ref().map(ReportedUsage::usage);
+    let usage = info.tokens.as_ref().map(OpencodeScanUsage::usage);
     scan.reply(&id, info.model_id.as_deref(), usage, info.cost);
     if info.summary == Some(true.into()) {
         // What the next call sends is the summary, which is what was written.

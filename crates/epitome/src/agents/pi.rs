@@ -50,7 +50,7 @@ fn list(_: &SessionIndex<'_>, files: &mut Vec<SessionFile>) {
 }
 
 #[derive(Deserialize)]
-struct Entry<'a> {
+struct PiScanLine<'a> {
     #[serde(borrow, rename = "type")]
     kind: Cow<'a, str>,
     #[serde(borrow)]
@@ -64,24 +64,24 @@ struct Entry<'a> {
     #[serde(borrow, rename = "modelId")]
     model_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    message: Option<Message<'a>>,
+    message: Option<PiScanMessage<'a>>,
     epitome: Option<OwnMark>,
 }
 
 #[derive(Deserialize)]
-struct Message<'a> {
+struct PiScanMessage<'a> {
     #[serde(borrow)]
     role: Option<Cow<'a, str>>,
     #[serde(borrow)]
     model: Option<Cow<'a, str>>,
     #[serde(borrow)]
     content: Option<&'a RawValue>,
-    usage: Option<ReportedUsage>,
+    usage: Option<PiScanUsage>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ReportedUsage {
+struct PiScanUsage {
     input: Option<u64>,
     output: Option<u64>,
     cache_read: Option<u64>,
@@ -94,7 +94,7 @@ struct Cost {
     total: Option<f64>,
 }
 
-impl ReportedUsage {
+impl PiScanUsage {
     fn usage(&self) -> Usage {
         let [cache_read, cache_write] = [self.cache_read, self.cache_write].map(Option::unwrap_or_default);
         let prompt = self.input.unwrap_or_default().saturating_add(cache_read).saturating_add(cache_write);
@@ -103,7 +103,7 @@ impl ReportedUsage {
 }
 
 fn take(line: &str, scan: &mut SessionScan<'_>) {
-    let Ok(entry) = serde_json::from_str::<Entry<'_>>(line) else { return };
+    let Ok(entry) = serde_json::from_str::<PiScanLine<'_>>(line) else { return };
     let figures = &mut scan.figures;
     match &*entry.kind {
         "session" => {
@@ -126,7 +126,7 @@ fn take(line: &str, scan: &mut SessionScan<'_>) {
                     let id = entry.id.as_deref().or(entry.timestamp.map(RawValue::get)).unwrap_or_default();
                     let usage = message.usage.as_ref();
                     let dollars = usage.and_then(|usage| usage.cost.as_ref()?.total);
-                    scan.reply(id, message.model.as_deref(), usage.map(ReportedUsage::usage), dollars);
+                    scan.reply(id, message.model.as_deref(), usage.map(PiScanUsage::usage), dollars);
                 }
                 Some(_) | None => {}
             }

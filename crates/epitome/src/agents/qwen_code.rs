@@ -48,7 +48,7 @@ fn list(_: &SessionIndex<'_>, files: &mut Vec<SessionFile>) {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Record<'a> {
+struct QwenScanLine<'a> {
     #[serde(borrow, rename = "type")]
     kind: Cow<'a, str>,
     #[serde(borrow)]
@@ -66,13 +66,13 @@ struct Record<'a> {
     context_window_size: Option<u64>,
     usage_metadata: Option<UsageMetadata>,
     #[serde(borrow)]
-    message: Option<Message<'a>>,
-    system_payload: Option<SystemPayload>,
+    message: Option<QwenScanMessage<'a>>,
+    system_payload: Option<QwenScanPayload>,
     epitome: Option<OwnMark>,
 }
 
 #[derive(Deserialize)]
-struct Message<'a> {
+struct QwenScanMessage<'a> {
     #[serde(borrow)]
     parts: Option<&'a RawValue>,
 }
@@ -88,14 +88,14 @@ struct UsageMetadata {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct SystemPayload {
+struct QwenScanPayload {
     custom_title: Option<String>,
-    info: Option<CompressionInfo>,
+    info: Option<QwenScanCompression>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct CompressionInfo {
+struct QwenScanCompression {
     new_token_count: Option<u64>,
 }
 
@@ -113,7 +113,7 @@ impl UsageMetadata {
 }
 
 fn take(line: &str, scan: &mut SessionScan<'_>) {
-    let Ok(record) = serde_json::from_str::<Record<'_>>(line) else { return };
+    let Ok(record) = serde_json::from_str::<QwenScanLine<'_>>(line) else { return };
     scan.folder(record.cwd);
     let figures = &mut scan.figures;
     figures.id = figures.id.take().or(record.session_id.map(Cow::into_owned));

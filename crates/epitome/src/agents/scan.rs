@@ -350,17 +350,17 @@ impl Needles {
 pub fn first_text(content: &RawValue) -> Option<String> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Content {
+    enum TextOrParts {
         Text(String),
-        Parts(Vec<Part>),
+        Parts(Vec<TextPart>),
     }
     #[derive(Deserialize)]
-    struct Part {
+    struct TextPart {
         text: Option<String>,
     }
     match serde_json::from_str(content.get()).ok()? {
-        Content::Text(text) => Some(text),
-        Content::Parts(parts) => parts.into_iter().find_map(|part| part.text),
+        TextOrParts::Text(text) => Some(text),
+        TextOrParts::Parts(parts) => parts.into_iter().find_map(|part| part.text),
     }
 }
 

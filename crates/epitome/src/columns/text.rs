@@ -99,10 +99,10 @@ pub fn wrap(text: &str, columns: usize, indent: usize) -> String {
 pub fn wrapped(text: &str, columns: usize, indent: usize, long: LongWord) -> Vec<String> {
     let words = text.trim_start_matches(' ');
     let mut lines = Vec::new();
-    let mut line = Line::indented(text.len() - words.len());
+    let mut line = LineDraft::indented(text.len() - words.len());
     for mut word in words.split(' ') {
         if line.is_begun && line.used + 1 + width(word) > columns {
-            lines.push(std::mem::replace(&mut line, Line::indented(indent)).text);
+            lines.push(std::mem::replace(&mut line, LineDraft::indented(indent)).text);
         }
         while long == LongWord::Broken && line.used + width(word) > columns {
             let fitting = head(word, columns.saturating_sub(line.used));
@@ -110,7 +110,7 @@ pub fn wrapped(text: &str, columns: usize, indent: usize, long: LongWord) -> Vec
                 break;
             }
             line.add(fitting);
-            lines.push(std::mem::replace(&mut line, Line::indented(indent)).text);
+            lines.push(std::mem::replace(&mut line, LineDraft::indented(indent)).text);
             word = &word[fitting.len()..];
         }
         line.add(word);
@@ -120,13 +120,13 @@ pub fn wrapped(text: &str, columns: usize, indent: usize, long: LongWord) -> Vec
 }
 
 /// A line in the making.
-struct Line {
+struct LineDraft {
     text: String,
     used: usize,
     is_begun: bool,
 }
 
-impl Line {
+impl LineDraft {
     fn indented(columns: usize) -> Self {
         Self { text: " ".repeat(columns), used: columns, is_begun: false }
     }

@@ -11,7 +11,7 @@ use super::print_json;
 use crate::cli::{CostArgs, CostKey};
 use crate::draw::{Paint, grouped};
 use crate::output::{self, Page};
-use crate::stored_session::StoredSession;
+use crate::stored_session::LoadedSession;
 use crate::table::{Cell, Table};
 use crate::transcript_file::catalog;
 use anyhow::Result;
@@ -30,21 +30,21 @@ struct Spending {
     cache_read: u64,
     output: u64,
     /// At list prices; none where one of them is not known.
-    dollars: Price,
+    dollars: PriceSum,
 }
 
 /// A sum of prices, of which none may be unknown.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(transparent)]
-struct Price(Option<f64>);
+struct PriceSum(Option<f64>);
 
-impl Default for Price {
+impl Default for PriceSum {
     fn default() -> Self {
         Self(Some(0.0))
     }
 }
 
-impl Price {
+impl PriceSum {
     fn add(&mut self, other: Option<f64>) {
         self.0 = self.0.zip(other).map(|(one, other)| one + other);
     }
@@ -55,7 +55,7 @@ impl Price {
 struct Saving {
     tokens: u64,
     /// What these would have cost from the provider's cache, which is the least.
-    dollars_cached: Price,
+    dollars_cached: PriceSum,
 }
 
 /// One line of the list.
@@ -93,7 +93,7 @@ pub fn run(args: &CostArgs) -> Result<()> {
     let mut lines = BTreeMap::new();
     let mut total = CostLine { key: "total".to_owned(), ..CostLine::default() };
     for listed in sessions {
-        let stored = match StoredSession::outline(&open, listed.session) {
+        let stored = match LoadedSession::outline(&open, listed.session) {
             Ok(stored) => stored,
             // Of many, one that cannot be read is told and passed over.
             Err(error) if args.session.is_none() => {
@@ -119,7 +119,7 @@ pub fn run(args: &CostArgs) -> Result<()> {
     if args.json { print_json(&listing) } else { page(&listing).print() }
 }
 
-fn key(stored: &StoredSession, item: &CostItem, by: CostKey) -> String {
+fn key(stored: &LoadedSession, item: &CostItem, by: CostKey) -> String {
     let or_dash = |text: &str| if text.is_empty() { "–".to_owned() } else { text.to_owned() };
     match by {
         CostKey::Session => stored.listed.session.to_string(),
@@ -169,7 +169,7 @@ fn page(listing: &CostListing) -> Page {
         Cell::right("saved dollars").from(100),
     ]);
     for line in listing.lines.iter().chain([&listing.total]) {
-        let money = |price: Price| price.0.map_or_else(|| "–".to_owned(), |price| format!("{price:.4}"));
+        let money = |price: PriceSum| price.0.map_or_else(|| "–".to_owned(), |price| format!("{price:.4}"));
         let cells = |key: &str, who: &str, spent: &Spending, saved: [String; 2]| {
             let [saved_tokens, saved_dollars] = saved;
             [

@@ -6,7 +6,7 @@ use crate::draw::{self, Paint};
 use crate::output::Page;
 use crate::shell_word::shell_word;
 use crate::store_place::OpenStore;
-use crate::stored_session::StoredSession;
+use crate::stored_session::LoadedSession;
 use crate::{bytes_text, columns};
 use anyhow::{Result, bail};
 use epitome_engine::store::{FaultKind, SessionId, StoreError};
@@ -103,7 +103,7 @@ fn readable(open: Option<&OpenStore>) -> String {
     };
     let whole = sessions.iter().map(|listed| listed.session);
     let whole: Vec<String> = whole
-        .filter(|session| StoredSession::load(open, *session).is_ok())
+        .filter(|session| LoadedSession::load(open, *session).is_ok())
         .map(|session| session.to_string())
         .collect();
     let named = if whole.is_empty() { String::new() } else { format!(" ({})", whole.join(", ")) };

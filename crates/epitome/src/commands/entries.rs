@@ -2,7 +2,7 @@
 
 use super::inspect::walk::{PathWalk, is_epitomes};
 use crate::columns;
-use crate::stored_session::StoredSession;
+use crate::stored_session::LoadedSession;
 use crate::transcript_file::TranscriptFile;
 use anyhow::Result;
 use epitome_core::{
@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 
 /// One entry of a list.
 #[derive(Clone, Debug, Serialize)]
-pub struct EntryRow {
+pub struct ListedEntry {
     pub id: EntryId,
     /// The parent of a message, the anchor of a mark.
     pub parent: Option<EntryId>,
@@ -29,7 +29,7 @@ pub struct EntryRow {
     /// Whether it lies on the path the session is on.
     pub on_path: bool,
     /// What became of it.
-    pub standing: Standing,
+    pub standing: EntryStanding,
     /// Its first line, or what it does.
     pub text: String,
 }
@@ -37,7 +37,7 @@ pub struct EntryRow {
 /// What became of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Standing {
+pub enum EntryStanding {
     /// The model sees it, or it counts.
     Live,
     /// The model sees a pointer or a part of it.
@@ -54,10 +54,10 @@ pub enum Standing {
 const TEXT_CHARS: usize = 400;
 
 /// The entries of a session as rows; `session` is how the model sees it.
-pub fn rows(stored: &StoredSession, file: &TranscriptFile, session: &Session) -> Result<Vec<EntryRow>> {
+pub fn rows(stored: &LoadedSession, file: &TranscriptFile, session: &Session) -> Result<Vec<ListedEntry>> {
     let conversation = file.conversation(stored.number());
     let path: HashSet<EntryId> = session.log().path_of(session.leaf()).into_iter().collect();
-    let (view, told) = (View::of(session), sizes_told(file, stored.number())?);
+    let (view, told) = (ContextView::of(session), sizes_told(file, stored.number())?);
     let since = stored.entries.len() - stored.added().len();
     let said: HashMap<EntryId, u64> =
         conversation.replies.iter().filter_map(|reply| Some((reply.entry, reply.time_ms?))).collect();
@@ -81,7 +81,7 @@ pub fn rows(stored: &StoredSession, file: &TranscriptFile, session: &Session) ->
             Entry::Mark(_) => one.parent.is_none_or(|anchor| path.contains(&anchor)),
             Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => path.contains(&one.id),
         };
-        rows.push(EntryRow {
+        rows.push(ListedEntry {
             id: one.id,
             parent: one.parent,
             kind,
@@ -93,7 +93,7 @@ pub fn rows(stored: &StoredSession, file: &TranscriptFile, session: &Session) ->
             },
             tokens: is_message.then(|| conversation.sizes.total(one.id)),
             on_path,
-            standing: if on_path { view.standing(one.id, &one.entry) } else { Standing::Elsewhere },
+            standing: if on_path { view.standing(one.id, &one.entry) } else { EntryStanding::Elsewhere },
             text,
         });
     }
@@ -112,13 +112,13 @@ fn sizes_told(file: &TranscriptFile, number: usize) -> Result<HashMap<EntryId, [
 }
 
 /// What the model sees, by entry.
-struct View<'s> {
+struct ContextView<'s> {
     session: &'s Session,
     messages: HashMap<EntryId, Form>,
     summaries: HashSet<EntryId>,
 }
 
-impl<'s> View<'s> {
+impl<'s> ContextView<'s> {
     fn of(session: &'s Session) -> Self {
         let (mut messages, mut summaries) = (HashMap::new(), HashSet::new());
         for slot in session.context().slots() {
@@ -130,30 +130,34 @@ impl<'s> View<'s> {
         Self { session, messages, summaries }
     }
 
-    fn standing(&self, id: EntryId, entry: &Entry) -> Standing {
+    fn standing(&self, id: EntryId, entry: &Entry) -> EntryStanding {
         match entry {
             Entry::Message(_) => match self.messages.get(&id) {
-                Some(form) if *form == Form::WHOLE => Standing::Live,
-                Some(form) if form.left_out => Standing::Superseded,
-                Some(_) => Standing::Shortened,
-                None => Standing::Superseded,
+                Some(form) if *form == Form::WHOLE => EntryStanding::Live,
+                Some(form) if form.left_out => EntryStanding::Superseded,
+                Some(_) => EntryStanding::Shortened,
+                None => EntryStanding::Superseded,
             },
             Entry::Mark(Mark::Compaction { .. } | Mark::Edit { .. })
                 if self.session.context().is_undone(id) =>
             {
-                Standing::Undone
+                EntryStanding::Undone
             }
             Entry::Mark(Mark::Compaction { compaction, .. }) => {
                 self.summary(id, compaction.summary.is_some())
             }
             Entry::Recorded(compaction) => self.summary(id, compaction.summary.is_some()),
-            Entry::Mark(_) | Entry::Note { .. } => Standing::Live,
+            Entry::Mark(_) | Entry::Note { .. } => EntryStanding::Live,
         }
     }
 
     /// A compaction whose summary is out of view was followed by another.
-    fn summary(&self, id: EntryId, has_summary: bool) -> Standing {
-        if has_summary && !self.summaries.contains(&id) { Standing::Superseded } else { Standing::Live }
+    fn summary(&self, id: EntryId, has_summary: bool) -> EntryStanding {
+        if has_summary && !self.summaries.contains(&id) {
+            EntryStanding::Superseded
+        } else {
+            EntryStanding::Live
+        }
     }
 }
 

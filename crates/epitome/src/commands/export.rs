@@ -10,7 +10,7 @@ use crate::output::{self, Page};
 use crate::replacement::{NewContent, OutputPlace};
 use crate::runner::Runner;
 use crate::store_place::OpenStore;
-use crate::stored_session::{KeptFile, StoredSession};
+use crate::stored_session::{KeptFile, LoadedSession};
 use crate::transcript_file::TranscriptFile;
 use crate::{bytes_text, draw, packing};
 use anyhow::{Context as _, Result, bail};
@@ -65,7 +65,7 @@ pub fn run(args: &ExportArgs) -> Result<()> {
         output::refuse_terminal(out, "name a file with -o, or read it with `| less`")?;
     }
     let open = args.store.open()?;
-    let stored = StoredSession::load(&open, args.session)?;
+    let stored = LoadedSession::load(&open, args.session)?;
     let exported = export(&open, &stored, args.to)?;
     OutputPlace { out, own: None, is_forced: args.force }.check(&exported.content())?;
     if out.is_some() || !args.json {
@@ -111,7 +111,7 @@ fn tell(args: &ExportArgs, exported: &ExportedFile) {
     page.tell();
 }
 
-fn export(open: &OpenStore, stored: &StoredSession, to: Option<Format>) -> Result<ExportedFile> {
+fn export(open: &OpenStore, stored: &LoadedSession, to: Option<Format>) -> Result<ExportedFile> {
     let from = stored.kept.as_ref().map(|kept| kept.transcript.format);
     let is_same = to.is_none() || to == from;
     match (&stored.kept, to.unwrap_or(default_format(stored))) {
@@ -132,7 +132,7 @@ fn export(open: &OpenStore, stored: &StoredSession, to: Option<Format>) -> Resul
 }
 
 /// The format it came in where that can say what was added, else our own.
-fn default_format(stored: &StoredSession) -> Format {
+fn default_format(stored: &LoadedSession) -> Format {
     let kept = stored.kept.as_ref().filter(|kept| kept.transcript.format.is_resumable());
     let can_say = |kept: &&KeptFile| check_expressible(stored, kept).is_ok();
     kept.filter(can_say).map_or(Format::Native, |kept| kept.transcript.format)
@@ -143,13 +143,13 @@ fn plain(format: Format, bytes: Vec<u8>) -> ExportedFile {
 }
 
 /// The session as the model sees it.
-fn view(file: &TranscriptFile, stored: &StoredSession) -> Result<Session> {
+fn view(file: &TranscriptFile, stored: &LoadedSession) -> Result<Session> {
     let open = file.open_conversation(stored.number(), SessionOptions::default(), Driver::default());
     Runner::default().to_the_end(async { Ok(open.engine.look(&open.opening).await?) })
 }
 
 /// What would be sent now.
-fn body(open: &OpenStore, stored: &StoredSession, protocol: Protocol) -> Result<ExportedFile> {
+fn body(open: &OpenStore, stored: &LoadedSession, protocol: Protocol) -> Result<ExportedFile> {
     let file = TranscriptFile::of_loaded(open, stored, &ReadArgs::plain())?;
     let (number, session) = (stored.number(), view(&file, stored)?);
     let fixed = &file.conversation(number).fixed;
@@ -160,7 +160,7 @@ fn body(open: &OpenStore, stored: &StoredSession, protocol: Protocol) -> Result<
 }
 
 /// Refuses what a tool's own file has no place for.
-fn check_expressible(stored: &StoredSession, kept: &KeptFile) -> Result<()> {
+fn check_expressible(stored: &LoadedSession, kept: &KeptFile) -> Result<()> {
     let (session, format) = (stored.listed.session, kept.transcript.format);
     let is_mark = |one: &&StoredEntry| matches!(one.entry, Entry::Mark(_));
     if let Some(said) = stored.added().iter().find(|one| !is_mark(one)) {
@@ -180,7 +180,7 @@ fn check_expressible(stored: &StoredSession, kept: &KeptFile) -> Result<()> {
 /// those before it told.
 fn resumable(
     open: &OpenStore,
-    stored: &StoredSession,
+    stored: &LoadedSession,
     kept: &KeptFile,
     format: Format,
 ) -> Result<ExportedFile> {

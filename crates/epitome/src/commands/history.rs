@@ -1,12 +1,12 @@
 //! `epitome history`: what was said and done in a stored session, in order.
 
-use super::entries::{self, EntryRow, Standing, time_text};
+use super::entries::{self, EntryStanding, ListedEntry, time_text};
 use super::print_json;
 use crate::cli::{HistoryArgs, ReadArgs};
 use crate::draw::{self, Paint};
 use crate::output::Page;
 use crate::runner::Runner;
-use crate::stored_session::StoredSession;
+use crate::stored_session::LoadedSession;
 use crate::table::{Cell, Table};
 use crate::transcript_file::TranscriptFile;
 use anyhow::Result;
@@ -20,12 +20,12 @@ use serde::Serialize;
 struct HistoryListing {
     session: SessionId,
     leaf: Option<EntryId>,
-    entries: Vec<EntryRow>,
+    entries: Vec<ListedEntry>,
 }
 
 /// A stored session, and how the model sees it.
 pub struct ViewedSession {
-    pub stored: StoredSession,
+    pub stored: LoadedSession,
     pub file: TranscriptFile,
     pub session: Session,
 }
@@ -34,7 +34,7 @@ impl ViewedSession {
     /// Reads a session; whoever works on it is not kept waiting.
     pub fn load(store: &crate::cli::StoreArgs, session: SessionId) -> Result<Self> {
         let open = store.open()?;
-        let stored = StoredSession::load(&open, session)?;
+        let stored = LoadedSession::load(&open, session)?;
         let file = TranscriptFile::of_loaded(&open, &stored, &ReadArgs::plain())?;
         let opened = file.open_conversation(stored.number(), SessionOptions::default(), Driver::default());
         let looked = async { Ok(opened.engine.look(&opened.opening).await?) };
@@ -43,7 +43,7 @@ impl ViewedSession {
     }
 
     /// Its entries.
-    pub fn rows(&self) -> Result<Vec<EntryRow>> {
+    pub fn rows(&self) -> Result<Vec<ListedEntry>> {
         entries::rows(&self.stored, &self.file, &self.session)
     }
 }
@@ -60,7 +60,7 @@ pub fn run(args: &HistoryArgs) -> Result<()> {
     page(&rows, leaf).print()
 }
 
-fn page(rows: &[EntryRow], leaf: Option<EntryId>) -> Page {
+fn page(rows: &[ListedEntry], leaf: Option<EntryId>) -> Page {
     let mut table = Table::new(&[
         Cell::left("id"),
         Cell::left("when").from(90),
@@ -79,11 +79,11 @@ fn page(rows: &[EntryRow], leaf: Option<EntryId>) -> Page {
             standing_text(row, leaf),
             row.text.clone(),
         ];
-        table.add(cells, matches!(row.standing, Standing::Superseded | Standing::Elsewhere));
+        table.add(cells, matches!(row.standing, EntryStanding::Superseded | EntryStanding::Elsewhere));
     }
     let mut page = Page::default();
     table.write(&mut page, Paint::stdout());
-    let superseded = rows.iter().filter(|row| row.standing == Standing::Superseded).count();
+    let superseded = rows.iter().filter(|row| row.standing == EntryStanding::Superseded).count();
     writeln!(
         page,
         "\n{}, {} of them not in view",
@@ -94,14 +94,14 @@ fn page(rows: &[EntryRow], leaf: Option<EntryId>) -> Page {
 }
 
 /// What became of an entry, in a word; nothing where it is as it was said.
-fn standing_text(row: &EntryRow, leaf: Option<EntryId>) -> String {
+fn standing_text(row: &ListedEntry, leaf: Option<EntryId>) -> String {
     let standing = match row.standing {
-        Standing::Live if leaf == Some(row.id) => "here",
-        Standing::Live => "",
-        Standing::Shortened => "shortened",
-        Standing::Superseded => "superseded",
-        Standing::Undone => "undone",
-        Standing::Elsewhere => "elsewhere",
+        EntryStanding::Live if leaf == Some(row.id) => "here",
+        EntryStanding::Live => "",
+        EntryStanding::Shortened => "shortened",
+        EntryStanding::Superseded => "superseded",
+        EntryStanding::Undone => "undone",
+        EntryStanding::Elsewhere => "elsewhere",
     };
     standing.to_owned()
 }

@@ -30,7 +30,7 @@ struct SessionListing {
 
 /// Prints the table of sessions.
 pub fn run(args: &SessionsArgs) -> Result<()> {
-    let filter = SessionFilter::of(args)?;
+    let filter = SessionQuery::of(args)?;
     let stored = StoredListing::find(args, &filter)?;
     if args.stored {
         return if args.json {
@@ -99,11 +99,11 @@ fn newest<'f>(
 }
 
 /// How much of every file has to be read to tell which are shown; none where their times are enough.
-fn first_depth(args: &SessionsArgs, filter: &SessionFilter) -> Option<Depth> {
+fn first_depth(args: &SessionsArgs, filter: &SessionQuery) -> Option<Depth> {
     match args.sort {
         SessionSort::Spent | SessionSort::Compactions => Some(Depth::Whole),
         SessionSort::Size | SessionSort::Project => Some(Depth::Ends),
-        SessionSort::When => (*filter != SessionFilter::All).then_some(Depth::Ends),
+        SessionSort::When => (*filter != SessionQuery::All).then_some(Depth::Ends),
     }
 }
 
@@ -126,7 +126,7 @@ fn sort(sessions: &mut [FoundSession], by: SessionSort) {
 
 /// Which sessions are wanted.
 #[derive(Debug, PartialEq)]
-enum SessionFilter {
+enum SessionQuery {
     All,
     /// Those held in a folder, or below it.
     Below(PathBuf),
@@ -134,7 +134,7 @@ enum SessionFilter {
     With(String),
 }
 
-impl SessionFilter {
+impl SessionQuery {
     fn of(args: &SessionsArgs) -> Result<Self> {
         if args.here {
             let here = std::env::current_dir().context("cannot tell which folder this is")?;
@@ -168,7 +168,7 @@ impl SessionFilter {
     }
 }
 
-impl SessionFilter {
+impl SessionQuery {
     fn fits_stored(&self, session: &ListedSession) -> bool {
         let about = &session.about;
         match self {

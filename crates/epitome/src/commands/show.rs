@@ -5,7 +5,7 @@ use super::print_json;
 use crate::cli::{PointerRange, ShowArgs};
 use crate::draw;
 use crate::output::Page;
-use crate::stored_session::StoredSession;
+use crate::stored_session::LoadedSession;
 use anyhow::{Context as _, Result, bail};
 use epitome_core::{Entry, EntryId, Mark, Message, Record, TextDetail};
 use epitome_engine::store::SessionId;
@@ -40,7 +40,7 @@ pub fn run(args: &ShowArgs) -> Result<()> {
         let listed = open.listed(args.session)?;
         return if args.json { print_json(&listed) } else { about_page(&listed, &open.flag).print() };
     }
-    let stored = StoredSession::outline(&open, args.session)?;
+    let stored = LoadedSession::outline(&open, args.session)?;
     let mut shown = Vec::new();
     for range in &args.entries {
         for entry in named(*range, &stored)? {
@@ -58,7 +58,7 @@ pub fn run(args: &ShowArgs) -> Result<()> {
 }
 
 /// The entries of a range; it is an error where there is none.
-fn named(range: PointerRange, stored: &StoredSession) -> Result<&[StoredEntry]> {
+fn named(range: PointerRange, stored: &LoadedSession) -> Result<&[StoredEntry]> {
     let count = stored.entries.len();
     let (first, last) = (range.first.index(), range.last.index().saturating_add(1).min(count));
     if first >= last {

@@ -43,11 +43,11 @@ pub struct ActLine {
 
 fn write_sizes<S: serde::Serializer>(sizes: &Option<(Tokens, Tokens)>, to: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
-    struct Sizes {
+    struct SizePair {
         tokens_before: Tokens,
         tokens_after: Tokens,
     }
-    sizes.map(|(tokens_before, tokens_after)| Sizes { tokens_before, tokens_after }).serialize(to)
+    sizes.map(|(tokens_before, tokens_after)| SizePair { tokens_before, tokens_after }).serialize(to)
 }
 
 impl ActLine {

@@ -1,6 +1,6 @@
 //! `epitome tree`: the paths of a stored session, each run of entries without a fork in a line, with the marks on it.
 
-use super::entries::{EntryRow, Standing};
+use super::entries::{EntryStanding, ListedEntry};
 use super::history::ViewedSession;
 use super::print_json;
 use crate::cli::TreeArgs;
@@ -36,7 +36,7 @@ struct EntryRun {
     /// What was said first.
     text: String,
     /// Marks anchored in it: compactions, labels, undos; and compactions that came with its file.
-    marks: Vec<EntryRow>,
+    marks: Vec<ListedEntry>,
 }
 
 /// Prints the tree.
@@ -48,9 +48,9 @@ pub fn run(args: &TreeArgs) -> Result<()> {
 }
 
 /// The runs of all paths, each behind the one it goes on from.
-fn runs(viewed: &ViewedSession, rows: &[EntryRow]) -> Vec<EntryRun> {
+fn runs(viewed: &ViewedSession, rows: &[ListedEntry]) -> Vec<EntryRun> {
     let log = viewed.session.log();
-    let is_mark = |row: &&EntryRow| log.mark_of(row.id).is_some();
+    let is_mark = |row: &&ListedEntry| log.mark_of(row.id).is_some();
     let mut children: HashMap<Option<EntryId>, Vec<EntryId>> = HashMap::new();
     for row in rows.iter().filter(|row| !is_mark(row)) {
         children.entry(row.parent).or_default().push(row.id);
@@ -106,9 +106,9 @@ fn page(listing: &TreeListing) -> Page {
         for mark in &run.marks {
             let at = mark.parent.map(|at| format!(" at {at}")).unwrap_or_default();
             let standing = match mark.standing {
-                Standing::Undone => " (undone)",
-                Standing::Superseded => " (followed by another)",
-                Standing::Live | Standing::Shortened | Standing::Elsewhere => "",
+                EntryStanding::Undone => " (undone)",
+                EntryStanding::Superseded => " (followed by another)",
+                EntryStanding::Live | EntryStanding::Shortened | EntryStanding::Elsewhere => "",
             };
             let head = format!("{indent}    {} {}{at}{standing}: ", mark.id, mark.kind);
             writeln!(page, "{head}{}", cut(&mark.text, columns.saturating_sub(width(&head))));

@@ -1,7 +1,7 @@
 //! The sessions of a database for a table of sessions: who each is, and what its messages say of themselves, without
 //! their parts.
 
-use super::{DatabaseSnapshot, Layout, optional, text, undisturbed};
+use super::{DatabaseLayout, DatabaseSnapshot, optional, text, undisturbed};
 use anyhow::Result;
 use std::collections::HashSet;
 use std::path::Path;
@@ -50,8 +50,8 @@ impl DatabaseSnapshot {
     }
 
     /// What is said of each message of a session, with the time of each.
-    fn said_of(&self, layout: Layout, session: &str) -> Result<Vec<(i64, String)>> {
-        if layout == Layout::Second {
+    fn said_of(&self, layout: DatabaseLayout, session: &str) -> Result<Vec<(i64, String)>> {
+        if layout == DatabaseLayout::Second {
             return self.dated_rows(session);
         }
         let mut messages = self.database.prepare(

@@ -1,7 +1,7 @@
 //! The database as people look at it: lists, entries with their times, the file a session came from, figures, and what is wrong.
 
 use super::database::Client;
-use super::failure::Failure;
+use super::failure::PostgresFailure;
 use super::read::{self, entry_id, session_id};
 use super::replica::Replica;
 use super::sql::wide;
@@ -84,14 +84,14 @@ async fn list(
     client: &Client,
     tenant: Option<i64>,
     filter: &SessionFilter,
-) -> Result<Vec<ListedSession>, Failure> {
+) -> Result<Vec<ListedSession>, PostgresFailure> {
     let sql = client.prepare_cached(wide::LIST).await?;
     let limit = filter.limit.map(|limit| limit as i64);
     let rows = client.query(&sql, &[&tenant, &filter.session.map(number), &limit]).await?;
     rows.iter().map(listed_session).collect()
 }
 
-fn listed_session(row: &Row) -> Result<ListedSession, Failure> {
+fn listed_session(row: &Row) -> Result<ListedSession, PostgresFailure> {
     Ok(ListedSession {
         session: session_id(row.try_get(0)?),
         entries: row.try_get::<_, i64>(1)? as usize,
@@ -104,13 +104,17 @@ fn listed_session(row: &Row) -> Result<ListedSession, Failure> {
     })
 }
 
-async fn entries(client: &Client, tenant: i64, session: SessionId) -> Result<Vec<StoredEntry>, Failure> {
+async fn entries(
+    client: &Client,
+    tenant: i64,
+    session: SessionId,
+) -> Result<Vec<StoredEntry>, PostgresFailure> {
     let sql = client.prepare_cached(wide::ENTRIES).await?;
     let rows = client.query(&sql, &[&tenant, &number(session)]).await?;
     rows.iter().map(entry).collect()
 }
 
-fn entry(row: &Row) -> Result<StoredEntry, Failure> {
+fn entry(row: &Row) -> Result<StoredEntry, PostgresFailure> {
     let kind = EntryKind::stored(row.try_get::<_, i16>(3)?.into())?;
     Ok(StoredEntry {
         id: entry_id(row.try_get(0)?),
@@ -120,7 +124,7 @@ fn entry(row: &Row) -> Result<StoredEntry, Failure> {
     })
 }
 
-async fn file(client: &Client, tenant: i64, session: SessionId) -> Result<Option<Vec<u8>>, Failure> {
+async fn file(client: &Client, tenant: i64, session: SessionId) -> Result<Option<Vec<u8>>, PostgresFailure> {
     let sql = client.prepare_cached(wide::FILE).await?;
     let mut file = None;
     for row in client.query(&sql, &[&tenant, &number(session)]).await? {
@@ -130,19 +134,19 @@ async fn file(client: &Client, tenant: i64, session: SessionId) -> Result<Option
     Ok(file)
 }
 
-async fn session_bytes(client: &Client, tenant: i64, session: SessionId) -> Result<u64, Failure> {
+async fn session_bytes(client: &Client, tenant: i64, session: SessionId) -> Result<u64, PostgresFailure> {
     let sql = client.prepare_cached(wide::SESSION_BYTES).await?;
     Ok(client.query_one(&sql, &[&tenant, &number(session)]).await?.try_get::<_, i64>(0)? as u64)
 }
 
-async fn unkept(client: &Client, session: Option<SessionId>) -> Result<u64, Failure> {
+async fn unkept(client: &Client, session: Option<SessionId>) -> Result<u64, PostgresFailure> {
     let sql = client.prepare_cached(wide::UNKEPT).await?;
     Ok(client.query_one(&sql, &[&session.map(number)]).await?.try_get::<_, i64>(0)? as u64)
 }
 
-async fn figures(client: &Client) -> Result<StoreFigures, Failure> {
+async fn figures(client: &Client) -> Result<StoreFigures, PostgresFailure> {
     let row = client.query_one(wide::FIGURES, &[]).await?;
-    let one = |at: usize| -> Result<u64, Failure> { Ok(row.try_get::<_, i64>(at)? as u64) };
+    let one = |at: usize| -> Result<u64, PostgresFailure> { Ok(row.try_get::<_, i64>(at)? as u64) };
     Ok(StoreFigures {
         version: schema::version(client).await? as u64,
         sessions: one(0)?,
@@ -156,7 +160,7 @@ async fn figures(client: &Client) -> Result<StoreFigures, Failure> {
 
 /// What is wrong: entries that are missing, sessions that cannot be read, originals that are gone. Pages are the database's own
 /// to look after.
-async fn check(replica: &Replica) -> Result<Vec<StoreProblem>, Failure> {
+async fn check(replica: &Replica) -> Result<Vec<StoreProblem>, PostgresFailure> {
     let all = replica.database.repeat(|client| async move { each_session(&client).await }).await?;
     let mut problems = Vec::new();
     for (tenant, session, entries) in all {
@@ -169,8 +173,8 @@ async fn check(replica: &Replica) -> Result<Vec<StoreProblem>, Failure> {
     Ok(problems)
 }
 
-async fn each_session(client: &Client) -> Result<Vec<(i64, SessionId, usize)>, Failure> {
-    let one = |row: &Row| -> Result<(i64, SessionId, usize), Failure> {
+async fn each_session(client: &Client) -> Result<Vec<(i64, SessionId, usize)>, PostgresFailure> {
+    let one = |row: &Row| -> Result<(i64, SessionId, usize), PostgresFailure> {
         Ok((row.try_get(0)?, session_id(row.try_get(1)?), row.try_get::<_, i64>(2)? as usize))
     };
     client.query(wide::EACH_SESSION, &[]).await?.iter().map(one).collect()
@@ -181,14 +185,14 @@ async fn problem_of(
     tenant: i64,
     session: SessionId,
     entries: usize,
-) -> Result<Option<StoreProblem>, Failure> {
+) -> Result<Option<StoreProblem>, PostgresFailure> {
     let remedy = "export it: what can be read is; then remove it";
     let problem = |what: String| Ok(Some(StoreProblem::new(Some(session), what, remedy)));
     let (opened, live) = match read::whole_and_live(client, tenant, session).await {
         Ok(found) => found,
         // Removed meanwhile.
-        Err(Failure::Refusal(StoreError::NoSession(_))) => return Ok(None),
-        Err(Failure::Refusal(error)) => return problem(error.to_string()),
+        Err(PostgresFailure::Refusal(StoreError::NoSession(_))) => return Ok(None),
+        Err(PostgresFailure::Refusal(error)) => return problem(error.to_string()),
         Err(failure) => return Err(failure),
     };
     // Others may have appended since the sessions were listed.
@@ -199,8 +203,8 @@ async fn problem_of(
     let messages: Vec<EntryId> = ids.filter(|&id| opened.log.item(id).is_some()).collect();
     match read::originals(client, tenant, session, &messages).await {
         // What was left to the client is not missed.
-        Ok(_) | Err(Failure::Refusal(StoreError::NotKept { .. })) => {}
-        Err(Failure::Refusal(error)) => return problem(error.to_string()),
+        Ok(_) | Err(PostgresFailure::Refusal(StoreError::NotKept { .. })) => {}
+        Err(PostgresFailure::Refusal(error)) => return problem(error.to_string()),
         Err(failure) => return Err(failure),
     }
     let is_borne_out = live.is_none_or(|live| live.agrees_with(&opened.log));

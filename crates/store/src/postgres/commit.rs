@@ -3,7 +3,7 @@
 //! whether the commit was made.
 
 use super::database::{Client, Database};
-use super::failure::Failure;
+use super::failure::PostgresFailure;
 use super::grow::{EntryColumns, SingleEntry, grow, grow_by_one};
 use super::number;
 use super::sql::hot;
@@ -40,7 +40,7 @@ const PIPELINED_MAX: usize = 24;
 
 impl Commit {
     /// Commits it. What was lost with a connection is done once more, unless it was done after all.
-    pub(super) async fn carry_out(self, database: &Database) -> Result<EventPosition, Failure> {
+    pub(super) async fn carry_out(self, database: &Database) -> Result<EventPosition, PostgresFailure> {
         let supports = self.rows.supports(self.expected)?;
         let failure = match self.attempt(database, &supports).await {
             Err(failure) if failure.is_passing() => failure,
@@ -49,19 +49,23 @@ impl Commit {
         match self.outcome(database).await {
             Ok(Some(number)) => Ok(self.position(number)),
             Ok(None) => self.attempt(database, &supports).await,
-            Err(Failure::Refusal(error)) => Err(error.into()),
+            Err(PostgresFailure::Refusal(error)) => Err(error.into()),
             // Nobody can tell now; whoever comes next reads what is there.
             Err(_) => Err(failure),
         }
     }
 
-    async fn attempt(&self, database: &Database, supports: &[Support]) -> Result<EventPosition, Failure> {
+    async fn attempt(
+        &self,
+        database: &Database,
+        supports: &[Support],
+    ) -> Result<EventPosition, PostgresFailure> {
         let number = database.once(|client| async move { in_one_trip(self, &client, supports).await });
         Ok(self.position(number.await?))
     }
 
     /// The number of the commit, where it was made; a refusal where the session is another's now.
-    async fn outcome(&self, database: &Database) -> Result<Option<i64>, Failure> {
+    async fn outcome(&self, database: &Database) -> Result<Option<i64>, PostgresFailure> {
         let Self { tenant, lease, .. } = *self;
         let found = database.repeat(|client| async move {
             let sql = client.prepare_cached(hot::OUTCOME).await?;
@@ -96,7 +100,7 @@ impl Commit {
 pub(super) const BEGIN_ASYNC: &str = "BEGIN; SET LOCAL synchronous_commit = off";
 
 /// The number of the commit.
-async fn in_one_trip(commit: &Commit, client: &Client, supports: &[Support]) -> Result<i64, Failure> {
+async fn in_one_trip(commit: &Commit, client: &Client, supports: &[Support]) -> Result<i64, PostgresFailure> {
     let slices = slices(&commit.rows.entries, |row| row.body.len() + row.said.as_ref().map_or(0, Vec::len));
     let (first, more) = slices.split_first().map_or((&[][..], &[][..]), |(first, more)| (*first, more));
     let single = SingleEntry::of(&commit.rows, supports);
@@ -133,7 +137,11 @@ async fn end_behind(client: &Client, writes: Vec<Write<'_>>) -> Result<(), Error
 }
 
 /// Why a session took no batch.
-async fn refusal(commit: &Commit, client: &Client, supports: &[Support]) -> Result<StoreError, Failure> {
+async fn refusal(
+    commit: &Commit,
+    client: &Client,
+    supports: &[Support],
+) -> Result<StoreError, PostgresFailure> {
     let (session, expected) = (commit.lease.session, commit.expected);
     let sql = client.prepare_cached(hot::OUTCOME).await?;
     let Some(row) = client.query_opt(&sql, &[&commit.tenant, &number(session)]).await? else {
@@ -158,11 +166,11 @@ async fn kinds(
     commit: &Commit,
     client: &Client,
     supports: &[Support],
-) -> Result<HashMap<EntryId, EntryKind>, Failure> {
+) -> Result<HashMap<EntryId, EntryKind>, PostgresFailure> {
     let sql = client.prepare_cached(hot::KINDS).await?;
     let asked: Vec<i64> = supports.iter().map(|support| i64::from(support.entry.0)).collect();
     let rows = client.query(&sql, &[&commit.tenant, &number(commit.lease.session), &asked]).await?;
-    let kind = |row: Row| -> Result<(EntryId, EntryKind), Failure> {
+    let kind = |row: Row| -> Result<(EntryId, EntryKind), PostgresFailure> {
         let kind = EntryKind::stored(row.try_get::<_, i16>(1)?.into())?;
         Ok((super::read::entry_id(row.try_get(0)?), kind))
     };
@@ -176,7 +184,7 @@ async fn writes<'a>(
     commit: &'a Commit,
     client: &'a Client,
     more: &[&'a [EntryRow]],
-) -> Result<Vec<Write<'a>>, Failure> {
+) -> Result<Vec<Write<'a>>, PostgresFailure> {
     let rows = &commit.rows;
     let mut writes = Vec::new();
     for slice in more {
@@ -208,7 +216,7 @@ async fn writes<'a>(
 }
 
 /// What was said and lies apart, ready to be sent.
-async fn apart<'a>(commit: &'a Commit, client: &'a Client) -> Result<Vec<Write<'a>>, Failure> {
+async fn apart<'a>(commit: &'a Commit, client: &'a Client) -> Result<Vec<Write<'a>>, PostgresFailure> {
     // In the order of their hashes: two commits that say the same wait for each other, and not each for the other.
     let bodies: Vec<_> = counted(&commit.rows.bodies).into_iter().collect();
     let mut writes = Vec::new();
@@ -247,7 +255,7 @@ async fn entries<'a>(
     commit: &'a Commit,
     client: &'a Client,
     rows: &'a [EntryRow],
-) -> Result<Write<'a>, Failure> {
+) -> Result<Write<'a>, PostgresFailure> {
     let sql = client.prepare_cached(hot::INSERT_ENTRIES).await?;
     let Commit { tenant, offset, .. } = commit;
     let (session, columns) = (number(commit.lease.session), EntryColumns::of(rows));
@@ -261,7 +269,7 @@ async fn said<'a>(
     commit: &'a Commit,
     client: &'a Client,
     rows: &[(&'a BodyHash, (i64, &'a [u8]))],
-) -> Result<Write<'a>, Failure> {
+) -> Result<Write<'a>, PostgresFailure> {
     let sql = client.prepare_cached(hot::INSERT_BODIES).await?;
     let Commit { tenant, offset, .. } = commit;
     let session = number(commit.lease.session);
@@ -278,7 +286,7 @@ async fn late<'a>(
     commit: &'a Commit,
     client: &'a Client,
     rows: &'a [LateText],
-) -> Result<Write<'a>, Failure> {
+) -> Result<Write<'a>, PostgresFailure> {
     let sql = client.prepare_cached(hot::INSERT_LATE).await?;
     let Commit { tenant, offset, .. } = commit;
     let session = number(commit.lease.session);
@@ -294,7 +302,11 @@ async fn late<'a>(
 }
 
 /// Has entries from one on looked for anew.
-async fn unindexed<'a>(commit: &'a Commit, client: &'a Client, from: EntryId) -> Result<Write<'a>, Failure> {
+async fn unindexed<'a>(
+    commit: &'a Commit,
+    client: &'a Client,
+    from: EntryId,
+) -> Result<Write<'a>, PostgresFailure> {
     let sql = client.prepare_cached(hot::UNINDEX).await?;
     let Commit { tenant, offset, .. } = commit;
     let (session, from) = (number(commit.lease.session), i64::from(from.0));
@@ -302,7 +314,7 @@ async fn unindexed<'a>(commit: &'a Commit, client: &'a Client, from: EntryId) ->
 }
 
 /// A hash leads to where it was said first: what is known is gone past, and not said again.
-async fn hashes<'a>(commit: &'a Commit, client: &'a Client) -> Result<Write<'a>, Failure> {
+async fn hashes<'a>(commit: &'a Commit, client: &'a Client) -> Result<Write<'a>, PostgresFailure> {
     let sql = client.prepare_cached(hot::INSERT_HASHES).await?;
     let session = number(commit.lease.session);
     let mut sorted: Vec<_> = commit.rows.hashes.iter().collect();
@@ -317,7 +329,7 @@ async fn file<'a>(
     commit: &'a Commit,
     client: &'a Client,
     rows: &[(i64, &'a Vec<u8>)],
-) -> Result<Write<'a>, Failure> {
+) -> Result<Write<'a>, PostgresFailure> {
     let sql = client.prepare_cached(hot::INSERT_FILE).await?;
     let session = number(commit.lease.session);
     let chunks: Vec<i64> = rows.iter().map(|(chunk, _)| *chunk).collect();
@@ -326,7 +338,7 @@ async fn file<'a>(
     Ok(Box::pin(async move { client.execute(&sql, &[tenant, &session, offset, &chunks, &bodies]).await }))
 }
 
-async fn delivered<'a>(commit: &'a Commit, client: &'a Client) -> Result<Write<'a>, Failure> {
+async fn delivered<'a>(commit: &'a Commit, client: &'a Client) -> Result<Write<'a>, PostgresFailure> {
     let sql = client.prepare_cached(hot::DELIVER).await?;
     let session = number(commit.lease.session);
     let Commit { tenant, offset, rows, .. } = commit;
@@ -337,7 +349,7 @@ async fn events<'a>(
     commit: &'a Commit,
     client: &'a Client,
     rows: &[(i64, &'a Vec<u8>)],
-) -> Result<Write<'a>, Failure> {
+) -> Result<Write<'a>, PostgresFailure> {
     let sql = client.prepare_cached(hot::INSERT_EVENTS).await?;
     let Commit { tenant, offset, .. } = commit;
     let (session, time_ms) = (number(commit.lease.session), commit.rows.time_ms);

@@ -2,7 +2,7 @@
 //! once more where a connection was lost on the way.
 
 use super::address::PostgresAddress;
-use super::failure::Failure;
+use super::failure::PostgresFailure;
 use deadpool_postgres::{
     ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime,
 };
@@ -78,9 +78,9 @@ impl Database {
     }
 
     /// Does what may be done twice, and does it once more where that may help.
-    pub(super) async fn repeat<T, F>(&self, act: impl Fn(Connection) -> F) -> Result<T, Failure>
+    pub(super) async fn repeat<T, F>(&self, act: impl Fn(Connection) -> F) -> Result<T, PostgresFailure>
     where
-        F: Future<Output = Result<T, Failure>>,
+        F: Future<Output = Result<T, PostgresFailure>>,
     {
         match self.once(&act).await {
             Err(failure) if failure.is_passing() => {
@@ -92,33 +92,36 @@ impl Database {
     }
 
     /// Does something.
-    pub(super) async fn once<T, F>(&self, act: impl FnOnce(Connection) -> F) -> Result<T, Failure>
+    pub(super) async fn once<T, F>(&self, act: impl FnOnce(Connection) -> F) -> Result<T, PostgresFailure>
     where
-        F: Future<Output = Result<T, Failure>>,
+        F: Future<Output = Result<T, PostgresFailure>>,
     {
         let within = async |work: F| {
             let acted = tokio::time::timeout(ANSWER_TIME, work).await;
-            acted.unwrap_or(Err(Failure::Silence(ANSWER_TIME)))
+            acted.unwrap_or(Err(PostgresFailure::Silence(ANSWER_TIME)))
         };
         self.on_connection(|client| within(act(client))).await
     }
 
     /// Does something that may take any time, as tables that are changed.
-    pub(super) async fn patiently<T, F>(&self, act: impl FnOnce(Connection) -> F) -> Result<T, Failure>
+    pub(super) async fn patiently<T, F>(
+        &self,
+        act: impl FnOnce(Connection) -> F,
+    ) -> Result<T, PostgresFailure>
     where
-        F: Future<Output = Result<T, Failure>>,
+        F: Future<Output = Result<T, PostgresFailure>>,
     {
         self.on_connection(act).await
     }
 
-    async fn on_connection<T, F>(&self, act: impl FnOnce(Connection) -> F) -> Result<T, Failure>
+    async fn on_connection<T, F>(&self, act: impl FnOnce(Connection) -> F) -> Result<T, PostgresFailure>
     where
-        F: Future<Output = Result<T, Failure>>,
+        F: Future<Output = Result<T, PostgresFailure>>,
     {
         let client = Arc::new(self.pool.get().await?);
         let acted = act(client.clone()).await;
         match acted {
-            Ok(_) | Err(Failure::Refusal(_)) => {}
+            Ok(_) | Err(PostgresFailure::Refusal(_)) => {}
             // It may be lost, in the middle of a transaction, or at a server that is none to write to any more.
             Err(_) => drop(Arc::into_inner(client).map(Object::take)),
         }

@@ -9,7 +9,7 @@ use tokio_postgres::error::SqlState;
 
 /// Why something could not be done.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum PostgresFailure {
     /// It was refused by what the tables hold.
     Refusal(StoreError),
     /// The database failed, or the connection to it did.
@@ -20,25 +20,25 @@ pub(super) enum Failure {
     Silence(Duration),
 }
 
-impl From<StoreError> for Failure {
+impl From<StoreError> for PostgresFailure {
     fn from(error: StoreError) -> Self {
         Self::Refusal(error)
     }
 }
 
-impl From<Error> for Failure {
+impl From<Error> for PostgresFailure {
     fn from(error: Error) -> Self {
         Self::Database(error)
     }
 }
 
-impl From<PoolError> for Failure {
+impl From<PoolError> for PostgresFailure {
     fn from(error: PoolError) -> Self {
         Self::Connection(error)
     }
 }
 
-impl Failure {
+impl PostgresFailure {
     /// Something in a table that cannot be read.
     pub(super) fn damaged(what: impl Into<String>) -> Self {
         Self::Refusal(damaged(what))

@@ -3,7 +3,7 @@
 
 use super::commit::Commit;
 use super::database::Client;
-use super::failure::Failure;
+use super::failure::PostgresFailure;
 use super::number;
 use super::sql::hot;
 use crate::batch::{BatchRows, EntryRow, Support};
@@ -42,7 +42,7 @@ pub(super) async fn grow_by_one<'a>(
     commit: &'a Commit,
     client: &'a Client,
     single: SingleEntry<'a>,
-) -> Result<GrowStatement<'a>, Failure> {
+) -> Result<GrowStatement<'a>, PostgresFailure> {
     let SingleEntry { row, parent_kinds, apart } = single;
     let statement = if apart.is_some() { hot::GROW_BY_ONE_APART } else { hot::GROW_BY_ONE };
     let sql = client.prepare_cached(statement).await?;
@@ -88,7 +88,7 @@ pub(super) async fn grow<'a>(
     client: &'a Client,
     supports: &[Support],
     first: &'a [EntryRow],
-) -> Result<GrowStatement<'a>, Failure> {
+) -> Result<GrowStatement<'a>, PostgresFailure> {
     let sql = client.prepare_cached(hot::GROW).await?;
     let Commit { tenant, lease, expected, rows, offset, attempt, .. } = commit;
     let (session, fence) = (number(lease.session), lease.fence as i64);

@@ -3,7 +3,7 @@
 //! by its own clock, from before it asked.
 
 use super::database::{Client, Database};
-use super::failure::Failure;
+use super::failure::PostgresFailure;
 use super::sql;
 use epitome_engine::store::{Lease, SessionId};
 use std::collections::HashMap;
@@ -29,7 +29,7 @@ struct Hold {
 
 impl Holder {
     /// Enters this replica.
-    pub(super) async fn enter(client: &Client, lease_time: Duration) -> Result<Self, Failure> {
+    pub(super) async fn enter(client: &Client, lease_time: Duration) -> Result<Self, PostgresFailure> {
         client.execute(sql::holder::STRIKE, &[]).await?;
         let until = Instant::now() + lease_time;
         let process = format!("{} {}", host(), std::process::id());
@@ -76,7 +76,7 @@ impl Holder {
     }
 
     /// Says that it lives.
-    pub(super) async fn renew(&self, client: &Client) -> Result<(), Failure> {
+    pub(super) async fn renew(&self, client: &Client) -> Result<(), PostgresFailure> {
         let until = Instant::now() + self.lease_time;
         let renew = client.prepare_cached(sql::holder::RENEW).await?;
         client.execute(&renew, &[&self.number, &self.process, &milliseconds(self.lease_time)]).await?;
@@ -94,7 +94,7 @@ impl Holder {
     }
 
     /// Gives everything back.
-    pub(super) async fn leave(&self, client: &Client) -> Result<(), Failure> {
+    pub(super) async fn leave(&self, client: &Client) -> Result<(), PostgresFailure> {
         *self.hold() = Hold { until: Instant::now(), fences: HashMap::new() };
         client.execute(sql::holder::LEAVE, &[&self.number]).await?;
         Ok(())

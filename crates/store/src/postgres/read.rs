@@ -1,7 +1,7 @@
 //! What is read: a session's entries without what was said, originals, the place a request goes on from, events.
 
 use super::database::Client;
-use super::failure::Failure;
+use super::failure::PostgresFailure;
 use super::number;
 use super::sql::{hot, wide};
 use crate::live::{self, LiveLog};
@@ -29,7 +29,7 @@ pub(super) async fn session(
     client: &Client,
     tenant: i64,
     session: SessionId,
-) -> Result<StoredSession, Failure> {
+) -> Result<StoredSession, PostgresFailure> {
     let (about, kept, entries) = rows(client, tenant, session, [hot::LIVE, hot::LOG_BEHIND_LIVE]).await?;
     let Some(kept) = kept else { return stored(session, &about, None, &entries) };
     match live_log(session, &kept, &entries) {
@@ -49,7 +49,7 @@ pub(super) async fn whole_session(
     client: &Client,
     tenant: i64,
     session: SessionId,
-) -> Result<StoredSession, Failure> {
+) -> Result<StoredSession, PostgresFailure> {
     let (about, kept, entries) = rows(client, tenant, session, [hot::SIZES, hot::LOG]).await?;
     let sizes: Option<&[u8]> = kept.as_ref().map(|kept| kept.try_get(0)).transpose()?.flatten();
     stored(session, &about, sizes, &entries)
@@ -60,7 +60,7 @@ pub(super) async fn whole_and_live(
     client: &Client,
     tenant: i64,
     session: SessionId,
-) -> Result<(StoredSession, Option<LiveLog>), Failure> {
+) -> Result<(StoredSession, Option<LiveLog>), PostgresFailure> {
     let (about, kept, entries) = rows(client, tenant, session, [hot::LIVE, hot::LOG]).await?;
     let live = kept.and_then(|kept| {
         let behind = entries.get(kept.try_get::<_, i64>(0).ok()? as usize..)?;
@@ -75,7 +75,7 @@ async fn rows(
     tenant: i64,
     session: SessionId,
     [kept, log]: [&str; 2],
-) -> Result<SessionRows, Failure> {
+) -> Result<SessionRows, PostgresFailure> {
     let about = client.prepare_cached(hot::SESSION);
     let (about, kept, log) =
         try_join3(about, client.prepare_cached(kept), client.prepare_cached(log)).await?;
@@ -95,7 +95,7 @@ fn stored(
     about: &Row,
     sizes: Option<&[u8]>,
     entries: &[Row],
-) -> Result<StoredSession, Failure> {
+) -> Result<StoredSession, PostgresFailure> {
     let mut log = Log::default();
     each_entry(session, 0, entries, |parent, entry| Ok(log.append(parent, entry).map(drop)?))?;
     let sizes = sizes.and_then(|body| live::all_sizes(body).ok());
@@ -104,12 +104,12 @@ fn stored(
     Ok(StoredSession { log: Arc::new(log), leaf, live_leaf: None, sizes, about, originals: None })
 }
 
-fn leaf_and_about(row: &Row) -> Result<(Option<EntryId>, SessionAbout), Failure> {
+fn leaf_and_about(row: &Row) -> Result<(Option<EntryId>, SessionAbout), PostgresFailure> {
     Ok((row.try_get::<_, Option<i64>>(0)?.map(entry_id), row::parsed(row.try_get(1)?)?))
 }
 
 /// What is live of a session, with the entries behind it.
-fn live_log(session: SessionId, kept: &Row, behind: &[Row]) -> Result<LiveLog, Failure> {
+fn live_log(session: SessionId, kept: &Row, behind: &[Row]) -> Result<LiveLog, PostgresFailure> {
     let entries: i64 = kept.try_get(0)?;
     let mut live = LiveLog::read(entries as usize, kept.try_get(1)?)?;
     each_entry(session, entries, behind, |parent, entry| live.append(parent, entry))?;
@@ -122,12 +122,12 @@ fn each_entry(
     from: i64,
     rows: &[Row],
     mut take: impl FnMut(Option<EntryId>, Entry) -> Result<(), StoreError>,
-) -> Result<(), Failure> {
+) -> Result<(), PostgresFailure> {
     for (next, row) in (from..).zip(rows) {
         let (id, parent): (i64, Option<i64>) = (row.try_get(0)?, row.try_get(1)?);
         if id != next {
             let (missing, found) = (entry_id(next), entry_id(id));
-            return Err(Failure::damaged(format!("{session} has no entry {missing}, but {found}")));
+            return Err(PostgresFailure::damaged(format!("{session} has no entry {missing}, but {found}")));
         }
         let kind = EntryKind::stored(row.try_get::<_, i16>(2)?.into())?;
         take(parent.map(entry_id), row::read(kind, row.try_get(3)?)?)?;
@@ -140,10 +140,10 @@ pub(super) async fn records(
     client: &Client,
     tenant: i64,
     session: SessionId,
-) -> Result<Vec<StoredRecord>, Failure> {
+) -> Result<Vec<StoredRecord>, PostgresFailure> {
     let sql = client.prepare_cached(wide::RECORDS).await?;
     let rows = client.query(&sql, &[&tenant, &number(session)]).await?;
-    let record = |row: &Row| -> Result<Option<StoredRecord>, Failure> {
+    let record = |row: &Row| -> Result<Option<StoredRecord>, PostgresFailure> {
         let entry = row::read(EntryKind::Pass, row.try_get(1)?)?;
         Ok(StoredRecord::of(entry_id(row.try_get(0)?), &entry))
     };
@@ -156,7 +156,7 @@ pub(super) async fn originals(
     tenant: i64,
     session: SessionId,
     ids: &[EntryId],
-) -> Result<Vec<Arc<Message>>, Failure> {
+) -> Result<Vec<Arc<Message>>, PostgresFailure> {
     let sql = client.prepare_cached(hot::ORIGINALS).await?;
     let asked: Vec<i64> = ids.iter().map(|id| i64::from(id.0)).collect();
     let rows = client.query(&sql, &[&tenant, &number(session), &asked]).await?;
@@ -179,13 +179,13 @@ pub(super) async fn originals(
 }
 
 /// Whether what a message says was left to whoever said it.
-fn is_left_out(row: &Row) -> Result<bool, Failure> {
+fn is_left_out(row: &Row) -> Result<bool, PostgresFailure> {
     let (column, kind): (Option<&[u8]>, i16) = (row.try_get(1)?, row.try_get(3)?);
     Ok(column.is_none() && EntryKind::stored(kind.into())? == EntryKind::Message)
 }
 
 /// What was said, by a row of which the second column is `said` and the third what lies apart; none where the entry says nothing, or what it said is gone.
-pub(super) fn original(row: &Row) -> Result<Option<Message>, Failure> {
+pub(super) fn original(row: &Row) -> Result<Option<Message>, PostgresFailure> {
     let (column, apart): (Option<&[u8]>, Option<&[u8]>) = (row.try_get(1)?, row.try_get(2)?);
     let Some(column) = column else { return Ok(None) };
     let packed = match row::place(column)? {
@@ -200,7 +200,7 @@ pub(super) async fn find(
     client: &Client,
     tenant: i64,
     chain: &[ChainHash],
-) -> Result<Option<MessageLocation>, Failure> {
+) -> Result<Option<MessageLocation>, PostgresFailure> {
     let (first, last) = chain.split_at(chain.len().saturating_sub(FIND_LAST));
     match find_in(client, tenant, last).await? {
         Some(found) => Ok(Some(MessageLocation { depth: first.len() + found.depth, ..found })),
@@ -213,7 +213,7 @@ async fn find_in(
     client: &Client,
     tenant: i64,
     chain: &[ChainHash],
-) -> Result<Option<MessageLocation>, Failure> {
+) -> Result<Option<MessageLocation>, PostgresFailure> {
     let sql = client.prepare_cached(hot::FIND).await?;
     let hashes: Vec<&[u8]> = chain.iter().map(|hash| hash.0.as_slice()).collect();
     let Some(row) = client.query_opt(&sql, &[&tenant, &hashes]).await? else { return Ok(None) };
@@ -229,7 +229,7 @@ pub(super) async fn trace(
     client: &Client,
     tenant: i64,
     chain: &[ChainHash],
-) -> Result<Vec<Option<MessageLocation>>, Failure> {
+) -> Result<Vec<Option<MessageLocation>>, PostgresFailure> {
     let sql = client.prepare_cached(hot::TRACE).await?;
     let hashes: Vec<&[u8]> = chain.iter().map(|hash| hash.0.as_slice()).collect();
     let mut traced = vec![None; chain.len()];
@@ -244,7 +244,11 @@ pub(super) async fn trace(
 }
 
 /// The fence of a session; none where there is no such session.
-pub(super) async fn fence(client: &Client, tenant: i64, session: SessionId) -> Result<Option<u64>, Failure> {
+pub(super) async fn fence(
+    client: &Client,
+    tenant: i64,
+    session: SessionId,
+) -> Result<Option<u64>, PostgresFailure> {
     let sql = client.prepare_cached(hot::FENCE).await?;
     let row = client.query_opt(&sql, &[&tenant, &number(session)]).await?;
     Ok(row.map(|row| row.try_get::<_, i64>(0)).transpose()?.map(|fence| fence as u64))
@@ -255,17 +259,17 @@ pub(super) async fn events(
     client: &Client,
     since: EventPosition,
     offset: i64,
-) -> Result<(Vec<StoredEvent>, i64), Failure> {
+) -> Result<(Vec<StoredEvent>, i64), PostgresFailure> {
     let sql = client.prepare_cached(wide::EVENTS).await?;
     let commit = i64::try_from(since.commit).unwrap_or(i64::MAX);
     let rows = client.query(&sql, &[&commit, &i64::from(since.index), &offset]).await?;
     let horizon = rows.first().map_or(Ok(0), |row| row.try_get(5))?;
-    let events: Result<Vec<Option<StoredEvent>>, Failure> = rows.iter().map(event).collect();
+    let events: Result<Vec<Option<StoredEvent>>, PostgresFailure> = rows.iter().map(event).collect();
     Ok((events?.into_iter().flatten().collect(), horizon))
 }
 
 /// The event in a row; none where the row is there for the horizon alone.
-fn event(row: &Row) -> Result<Option<StoredEvent>, Failure> {
+fn event(row: &Row) -> Result<Option<StoredEvent>, PostgresFailure> {
     let Some(commit) = row.try_get::<_, Option<i64>>(0)? else { return Ok(None) };
     let body: &[u8] = row.try_get(4)?;
     let event = row::parsed(&unpack(body).map_err(StoreError::Fault)?)?;
@@ -282,10 +286,10 @@ pub(super) async fn queued(
     client: &Client,
     tenant: i64,
     session: SessionId,
-) -> Result<Vec<QueuedInput>, Failure> {
+) -> Result<Vec<QueuedInput>, PostgresFailure> {
     let sql = client.prepare_cached(hot::QUEUED).await?;
     let rows = client.query(&sql, &[&tenant, &number(session)]).await?;
-    let input = |row: &Row| -> Result<QueuedInput, Failure> {
+    let input = |row: &Row| -> Result<QueuedInput, PostgresFailure> {
         let message = Arc::new(row::message(row.try_get(1)?)?);
         Ok(QueuedInput { number: row.try_get::<_, i64>(0)? as u64, message })
     };
@@ -293,7 +297,7 @@ pub(super) async fn queued(
 }
 
 /// Values under names that begin so.
-pub(super) async fn memos(client: &Client, prefix: &str) -> Result<Vec<Memo>, Failure> {
+pub(super) async fn memos(client: &Client, prefix: &str) -> Result<Vec<Memo>, PostgresFailure> {
     let sql = client.prepare_cached(wide::MEMOS).await?;
     let rows = client.query(&sql, &[&prefix]).await?;
     let memo = |row: &Row| Ok(Memo { name: row.try_get(0)?, value: row.try_get(1)? });

@@ -2,7 +2,7 @@
 
 use super::commit::{BEGIN_ASYNC, Commit};
 use super::database::{Client, Database};
-use super::failure::Failure;
+use super::failure::PostgresFailure;
 use super::holder::Holder;
 use super::schema::Installation;
 use super::sql::{self, hot, wide};
@@ -57,13 +57,13 @@ impl Replica {
         self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) async fn leave(&self) -> Result<(), Failure> {
+    pub(super) async fn leave(&self) -> Result<(), PostgresFailure> {
         let holder = &self.holder;
         self.database.once(|client| async move { holder.leave(&client).await }).await
     }
 
     /// The number of a tenant; none where nothing is kept for it.
-    pub(super) async fn tenant(&self, tenant: TenantId) -> Result<Option<i64>, Failure> {
+    pub(super) async fn tenant(&self, tenant: TenantId) -> Result<Option<i64>, PostgresFailure> {
         if let Some(number) = self.tenants().number(tenant) {
             return Ok(Some(number));
         }
@@ -76,7 +76,7 @@ impl Replica {
     }
 
     /// The number of the tenant of a session.
-    pub(super) async fn tenant_of(&self, session: SessionId) -> Result<i64, Failure> {
+    pub(super) async fn tenant_of(&self, session: SessionId) -> Result<i64, PostgresFailure> {
         if let Some(number) = self.tenants().of_session(session) {
             return Ok(number);
         }
@@ -86,7 +86,7 @@ impl Replica {
         Ok(found)
     }
 
-    pub(super) async fn create(&self, tenant: TenantId) -> Result<SessionId, Failure> {
+    pub(super) async fn create(&self, tenant: TenantId) -> Result<SessionId, PostgresFailure> {
         let number = self.made_tenant(tenant).await?;
         // One that is made and not answered for is a session in which nothing was said.
         let made = self.database.repeat(|client| async move { create(&client, number, None).await });
@@ -96,7 +96,7 @@ impl Replica {
     }
 
     /// Makes a session that this replica holds.
-    pub(super) async fn begin(&self, tenant: TenantId) -> Result<Lease, Failure> {
+    pub(super) async fn begin(&self, tenant: TenantId) -> Result<Lease, PostgresFailure> {
         let number = self.made_tenant(tenant).await?;
         let holder = &self.holder;
         let made = self.database.repeat(|client| async move {
@@ -112,19 +112,19 @@ impl Replica {
     }
 
     /// The number of a tenant, which is made where nothing is kept for it yet.
-    async fn made_tenant(&self, tenant: TenantId) -> Result<i64, Failure> {
+    async fn made_tenant(&self, tenant: TenantId) -> Result<i64, PostgresFailure> {
         if let Some(number) = self.tenant(tenant).await? {
             return Ok(number);
         }
         self.database.repeat(|client| async move { make_tenant(&client, tenant).await }).await?;
-        self.tenant(tenant).await?.ok_or_else(|| Failure::damaged("a tenant was not made"))
+        self.tenant(tenant).await?.ok_or_else(|| PostgresFailure::damaged("a tenant was not made"))
     }
 
     pub(super) async fn find(
         &self,
         tenant: TenantId,
         chain: &[ChainHash],
-    ) -> Result<Option<MessageLocation>, Failure> {
+    ) -> Result<Option<MessageLocation>, PostgresFailure> {
         let Some(number) = self.tenant(tenant).await? else { return Ok(None) };
         let found =
             self.database.repeat(|client| async move { read::find(&client, number, chain).await }).await?;
@@ -138,7 +138,7 @@ impl Replica {
         &self,
         tenant: TenantId,
         chain: &[ChainHash],
-    ) -> Result<Vec<Option<MessageLocation>>, Failure> {
+    ) -> Result<Vec<Option<MessageLocation>>, PostgresFailure> {
         let Some(number) = self.tenant(tenant).await? else { return Ok(vec![None; chain.len()]) };
         self.database.repeat(|client| async move { read::trace(&client, number, chain).await }).await
     }
@@ -148,7 +148,7 @@ impl Replica {
         lease: Lease,
         expected: usize,
         batch: CommitBatch,
-    ) -> Result<EventPosition, Failure> {
+    ) -> Result<EventPosition, PostgresFailure> {
         let Installation { secret, commit_offset: offset } = self.installation;
         let tenant = self.tenant_of(lease.session).await?;
         let (durability, attempt) = (batch.durability, self.attempts.fetch_add(1, Ordering::Relaxed));
@@ -159,7 +159,7 @@ impl Replica {
             Ok(position) => {
                 self.committed.fetch_max(position.commit as i64, Ordering::AcqRel);
             }
-            Err(Failure::Refusal(StoreError::Fenced(_) | StoreError::NoSession(_))) => {
+            Err(PostgresFailure::Refusal(StoreError::Fenced(_) | StoreError::NoSession(_))) => {
                 self.holder.lose(lease);
             }
             Err(_) => {}
@@ -168,7 +168,7 @@ impl Replica {
     }
 
     /// Takes the lease of a session, where it is free.
-    pub(super) async fn lease(&self, session: SessionId) -> Result<Option<Lease>, Failure> {
+    pub(super) async fn lease(&self, session: SessionId) -> Result<Option<Lease>, PostgresFailure> {
         let tenant = self.tenant_of(session).await?;
         // One of this replica at a time: a second would take a lease that the first is about to be told of.
         let _asking = self.asking[session.0 as usize % self.asking.len()].lock().await;
@@ -187,7 +187,7 @@ impl Replica {
     }
 
     /// Nobody else can have what this replica holds while it is sure to be taken for alive.
-    pub(super) async fn hold(&self, lease: Lease) -> Result<bool, Failure> {
+    pub(super) async fn hold(&self, lease: Lease) -> Result<bool, PostgresFailure> {
         if self.holder.is_sure_of(lease) {
             return Ok(true);
         }
@@ -204,13 +204,13 @@ impl Replica {
         Ok(is_held)
     }
 
-    pub(super) async fn release(&self, lease: Lease) -> Result<(), Failure> {
+    pub(super) async fn release(&self, lease: Lease) -> Result<(), PostgresFailure> {
         self.holder.lose(lease);
         let tenant = self.tenant_of(lease.session).await?;
         self.database.repeat(|client| async move { release(&client, tenant, lease).await }).await
     }
 
-    pub(super) async fn events(&self, since: EventPosition) -> Result<Vec<StoredEvent>, Failure> {
+    pub(super) async fn events(&self, since: EventPosition) -> Result<Vec<StoredEvent>, PostgresFailure> {
         let (begun, own) = (Instant::now(), self.committed.load(Ordering::Acquire));
         let offset = self.installation.commit_offset;
         loop {
@@ -226,32 +226,32 @@ impl Replica {
         }
     }
 
-    pub(super) async fn remove(&self, session: SessionId) -> Result<(), Failure> {
+    pub(super) async fn remove(&self, session: SessionId) -> Result<(), PostgresFailure> {
         let tenant = self.tenant_of(session).await?;
         self.tenants().forget_session(session);
         self.database.repeat(|client| async move { remove(&client, tenant, session).await }).await
     }
 }
 
-async fn tenant_number(client: &Client, tenant: TenantId) -> Result<Option<i64>, Failure> {
+async fn tenant_number(client: &Client, tenant: TenantId) -> Result<Option<i64>, PostgresFailure> {
     let sql = client.prepare_cached(hot::TENANT).await?;
     let row = client.query_opt(&sql, &[&tenant.0.as_slice()]).await?;
     Ok(row.map(|row| row.try_get(0)).transpose()?)
 }
 
-async fn make_tenant(client: &Client, tenant: TenantId) -> Result<(), Failure> {
+async fn make_tenant(client: &Client, tenant: TenantId) -> Result<(), PostgresFailure> {
     client.execute(hot::MAKE_TENANT, &[&tenant.0.as_slice()]).await?;
     Ok(())
 }
 
-async fn tenant_of(client: &Client, session: SessionId) -> Result<Option<i64>, Failure> {
+async fn tenant_of(client: &Client, session: SessionId) -> Result<Option<i64>, PostgresFailure> {
     let sql = client.prepare_cached(wide::TENANT_OF).await?;
     let row = client.query_opt(&sql, &[&number(session)]).await?;
     Ok(row.map(|row| row.try_get(0)).transpose()?)
 }
 
 /// A new session under its first fence.
-async fn create(client: &Client, tenant: i64, holder: Option<i64>) -> Result<Lease, Failure> {
+async fn create(client: &Client, tenant: i64, holder: Option<i64>) -> Result<Lease, PostgresFailure> {
     let sql = client.prepare_cached(hot::CREATE).await?;
     let row = client.query_one(&sql, &[&tenant, &holder]).await?;
     let (session, fence): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
@@ -264,14 +264,14 @@ async fn take_lease(
     tenant: i64,
     session: SessionId,
     holder: &Holder,
-) -> Result<Option<u64>, Failure> {
+) -> Result<Option<u64>, PostgresFailure> {
     let sql = client.prepare_cached(hot::LEASE).await?;
     let known = holder.fence(session).map_or(-1, |fence| fence as i64);
     let row = client.query_opt(&sql, &[&tenant, &number(session), &holder.number(), &known]).await?;
     Ok(row.map(|row| row.try_get::<_, i64>(0)).transpose()?.map(|fence| fence as u64))
 }
 
-async fn release(client: &Client, tenant: i64, lease: Lease) -> Result<(), Failure> {
+async fn release(client: &Client, tenant: i64, lease: Lease) -> Result<(), PostgresFailure> {
     let sql = client.prepare_cached(hot::RELEASE).await?;
     client.execute(&sql, &[&tenant, &number(lease.session), &(lease.fence as i64)]).await?;
     Ok(())
@@ -283,7 +283,7 @@ pub(super) async fn keep_live(
     tenant: i64,
     lease: Lease,
     row: &LiveRow,
-) -> Result<(), Failure> {
+) -> Result<(), PostgresFailure> {
     let sql = client.prepare_cached(hot::KEEP_LIVE).await?;
     let (session, fence) = (number(lease.session), lease.fence as i64);
     try_join3(
@@ -295,7 +295,7 @@ pub(super) async fn keep_live(
     Ok(())
 }
 
-async fn remove(client: &Client, tenant: i64, session: SessionId) -> Result<(), Failure> {
+async fn remove(client: &Client, tenant: i64, session: SessionId) -> Result<(), PostgresFailure> {
     client.batch_execute("BEGIN").await?;
     let mut removed = None;
     for sql in sql::REMOVE {
@@ -315,13 +315,17 @@ pub(super) async fn enqueue(
     tenant: i64,
     session: SessionId,
     input: &[u8],
-) -> Result<u64, Failure> {
+) -> Result<u64, PostgresFailure> {
     let sql = client.prepare_cached(hot::ENQUEUE).await?;
     let row = client.query_opt(&sql, &[&tenant, &number(session), &input]).await?;
     Ok(row.ok_or(StoreError::NoSession(session))?.try_get::<_, i64>(0)? as u64)
 }
 
-pub(super) async fn keep_memo(client: &Client, name: &str, value: Option<&[u8]>) -> Result<(), Failure> {
+pub(super) async fn keep_memo(
+    client: &Client,
+    name: &str,
+    value: Option<&[u8]>,
+) -> Result<(), PostgresFailure> {
     match value {
         Some(value) => client.execute(wide::KEEP_MEMO, &[&name, &value]).await?,
         None => client.execute(wide::FORGET_MEMO, &[&name]).await?,

@@ -2,7 +2,7 @@
 //! one did. Whoever comes while another is at it waits, and finds it done.
 
 use super::database::Client;
-use super::failure::Failure;
+use super::failure::PostgresFailure;
 use crate::hash::Secret;
 use epitome_engine::store::{FaultKind, StoreError, StoreFault};
 
@@ -27,7 +27,7 @@ pub(super) struct Installation {
 }
 
 /// Brings a database's tables to this version.
-pub(super) async fn migrate(client: &Client) -> Result<Installation, Failure> {
+pub(super) async fn migrate(client: &Client) -> Result<Installation, PostgresFailure> {
     let version = version(client).await?;
     if version < MIGRATIONS.len() {
         in_transaction(client, forward(client)).await?;
@@ -37,8 +37,8 @@ pub(super) async fn migrate(client: &Client) -> Result<Installation, Failure> {
 
 async fn in_transaction<T>(
     client: &Client,
-    work: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
+    work: impl Future<Output = Result<T, PostgresFailure>>,
+) -> Result<T, PostgresFailure> {
     // Another may be at tables that are large.
     client.batch_execute("BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0").await?;
     client.query_one("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
@@ -47,7 +47,7 @@ async fn in_transaction<T>(
     done
 }
 
-async fn forward(client: &Client) -> Result<(), Failure> {
+async fn forward(client: &Client) -> Result<(), PostgresFailure> {
     let version = version(client).await?;
     if version == 0 {
         client.batch_execute(BEGINNINGS).await?;
@@ -66,7 +66,7 @@ async fn forward(client: &Client) -> Result<(), Failure> {
 }
 
 /// The version of a database's tables.
-pub(super) async fn version(client: &Client) -> Result<usize, Failure> {
+pub(super) async fn version(client: &Client) -> Result<usize, PostgresFailure> {
     // Not by `to_regclass`: a connection that has once not found a table goes on not finding it for a while.
     let is_there =
         "SELECT EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = 'epitome' AND tablename = 'versions')";
@@ -87,10 +87,10 @@ pub(super) async fn version(client: &Client) -> Result<usize, Failure> {
 }
 
 /// What must be known; and how far transactions are behind what was committed before the database was restored here.
-async fn installation(client: &Client) -> Result<Installation, Failure> {
+async fn installation(client: &Client) -> Result<Installation, PostgresFailure> {
     let row = client.query_opt("SELECT value FROM installation WHERE name = 'secret'", &[]).await?;
-    let row =
-        row.ok_or_else(|| Failure::damaged("the store has no secret, so nothing in it can be found"))?;
+    let row = row
+        .ok_or_else(|| PostgresFailure::damaged("the store has no secret, so nothing in it can be found"))?;
     let secret = Secret::stored(row.try_get(0)?).map_err(StoreError::Fault)?;
     // What this sees was committed by transactions below the snapshot's end, unless they were another cluster's.
     let row = client

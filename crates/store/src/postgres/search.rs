@@ -3,7 +3,7 @@
 //! What was said, tools and files stand in one vector, told apart by what their terms begin with.
 
 use super::database::Client;
-use super::failure::Failure;
+use super::failure::PostgresFailure;
 use super::number;
 use super::read::{self, entry_id, session_id};
 use super::replica::Replica;
@@ -41,7 +41,7 @@ struct Pending {
 
 impl Replica {
     /// Messages that match, the best first.
-    pub(super) async fn search(&self, query: &SearchQuery) -> Result<Vec<SearchHit>, Failure> {
+    pub(super) async fn search(&self, query: &SearchQuery) -> Result<Vec<SearchHit>, PostgresFailure> {
         let Some(wanted) = WantedTerms::of(query) else { return Ok(Vec::new()) };
         let tenant = match query.tenant {
             None => None,
@@ -57,7 +57,7 @@ impl Replica {
         self.database.repeat(|client| async move { search(&client, tenant, query, wanted).await }).await
     }
 
-    async fn index(&self, pending: &Pending) -> Result<(), Failure> {
+    async fn index(&self, pending: &Pending) -> Result<(), PostgresFailure> {
         let mut from = pending.from;
         while from < pending.to {
             let part = &Pending { from, to: pending.to.min(from + ENTRIES_AT_ONCE), ..*pending };
@@ -68,7 +68,11 @@ impl Replica {
     }
 }
 
-async fn pending(client: &Client, tenant: Option<i64>, query: &SearchQuery) -> Result<Vec<Pending>, Failure> {
+async fn pending(
+    client: &Client,
+    tenant: Option<i64>,
+    query: &SearchQuery,
+) -> Result<Vec<Pending>, PostgresFailure> {
     let sql = client.prepare_cached(wide::PENDING).await?;
     let rows = client.query(&sql, &[&tenant, &query.session.map(number)]).await?;
     let one = |row: &Row| {
@@ -84,7 +88,7 @@ async fn pending(client: &Client, tenant: Option<i64>, query: &SearchQuery) -> R
 
 /// Indexes some entries of a session. Where another replica does the same, the first of them has done it. The session is locked
 /// before its entries are read: a text that comes later to one of them is looked for anew, and not gone past.
-async fn index(client: &Client, pending: &Pending) -> Result<(), Failure> {
+async fn index(client: &Client, pending: &Pending) -> Result<(), PostgresFailure> {
     client.batch_execute("BEGIN").await?;
     client.execute(wide::LOCK_SESSION, &[&pending.tenant, &pending.session]).await?;
     let indexed = index_locked(client, pending).await;
@@ -92,7 +96,7 @@ async fn index(client: &Client, pending: &Pending) -> Result<(), Failure> {
     indexed
 }
 
-async fn index_locked(client: &Client, pending: &Pending) -> Result<(), Failure> {
+async fn index_locked(client: &Client, pending: &Pending) -> Result<(), PostgresFailure> {
     let Pending { tenant, session, from, to } = pending;
     let sql = client.prepare_cached(wide::UNINDEXED).await?;
     let (mut entries, mut times, mut parts) =
@@ -156,7 +160,7 @@ async fn search(
     tenant: Option<i64>,
     query: &SearchQuery,
     wanted: &WantedTerms,
-) -> Result<Vec<SearchHit>, Failure> {
+) -> Result<Vec<SearchHit>, PostgresFailure> {
     let sql = client.prepare_cached(wide::SEARCH).await?;
     let matching = matching(wanted);
     let time = |time: Option<u64>| time.map(|time| i64::try_from(time).unwrap_or(i64::MAX));
@@ -170,15 +174,15 @@ async fn search(
 }
 
 /// A hit with what was said around it; none where it was removed meanwhile.
-async fn hit(client: &Client, row: &Row, words: &[&str]) -> Result<Option<SearchHit>, Failure> {
+async fn hit(client: &Client, row: &Row, words: &[&str]) -> Result<Option<SearchHit>, PostgresFailure> {
     let (session, entry) = (session_id(row.try_get(1)?), entry_id(row.try_get(2)?));
     let originals = match read::originals(client, row.try_get(0)?, session, &[entry]).await {
         Ok(originals) => originals,
-        Err(Failure::Refusal(StoreError::NoMessage { .. })) => return Ok(None),
+        Err(PostgresFailure::Refusal(StoreError::NoMessage { .. })) => return Ok(None),
         Err(failure) => return Err(failure),
     };
     let time_ms = row.try_get::<_, Option<i64>>(3)?.map(|time| time as u64);
-    let hit = |message: &Message| -> Result<SearchHit, Failure> {
+    let hit = |message: &Message| -> Result<SearchHit, PostgresFailure> {
         let mut hit = SearchHit::new(session, entry, message.role, time_ms);
         (hit.snippet, hit.score) = (snippet(&readable(message), words), row.try_get::<_, f32>(4)?.into());
         Ok(hit)

@@ -56,8 +56,8 @@ impl TransitionTable {
             let (first, second) = (pair / CLASSES, pair % CLASSES);
             let mut state = START;
             while state < RUNS {
-                let (middle, first_cost) = step(RunState::at(state), Class::at(first), weights);
-                let (run, second_cost) = step(middle, Class::at(second), weights);
+                let (middle, first_cost) = step(RunState::at(state), ByteClass::at(first), weights);
+                let (run, second_cost) = step(middle, ByteClass::at(second), weights);
                 let cost = first_cost as u32 + second_cost as u32;
                 table.pairs[index(first, second, state)] = cost << STATE_BITS | run.state() as u32;
                 state += 1;
@@ -113,7 +113,7 @@ pub(crate) fn state_behind(first: u8, second: u8) -> Option<u8> {
 /// What an ASCII byte is.
 #[derive(Clone, Copy)]
 #[repr(u8)]
-enum Class {
+enum ByteClass {
     Small,
     Capital,
     Digit,
@@ -122,7 +122,7 @@ enum Class {
     Blank,
 }
 
-impl Class {
+impl ByteClass {
     const fn at(index: u8) -> Self {
         match index {
             0 => Self::Small,
@@ -161,11 +161,11 @@ impl Class {
 /// How many classes there are.
 const CLASSES: u8 = 6;
 
-const CLASS_OF: [Class; 256] = {
-    let mut classes = [Class::Punctuation; 256];
+const CLASS_OF: [ByteClass; 256] = {
+    let mut classes = [ByteClass::Punctuation; 256];
     let mut byte = 0;
     while byte < 256 {
-        classes[byte] = Class::of(byte as u8);
+        classes[byte] = ByteClass::of(byte as u8);
         byte += 1;
     }
     classes
@@ -216,16 +216,16 @@ impl RunState {
 }
 
 /// The step from a run to a class: the run goes on, or another begins.
-const fn step(run: RunState, class: Class, weights: &Weights) -> (RunState, u16) {
+const fn step(run: RunState, class: ByteClass, weights: &Weights) -> (RunState, u16) {
     match class {
-        Class::Small => step_small(run, weights),
-        Class::Capital => step_capital(run, weights),
-        Class::Digit => step_digit(run, weights),
-        Class::Punctuation => step_punctuation(run, weights),
-        Class::LineEnd => {
+        ByteClass::Small => step_small(run, weights),
+        ByteClass::Capital => step_capital(run, weights),
+        ByteClass::Digit => step_digit(run, weights),
+        ByteClass::Punctuation => step_punctuation(run, weights),
+        ByteClass::LineEnd => {
             (RunState::LineEnd, if matches!(run, RunState::LineEnd) { 0 } else { weights.line_ends })
         }
-        Class::Blank => step_blank(run, weights),
+        ByteClass::Blank => step_blank(run, weights),
     }
 }
 

@@ -30,12 +30,12 @@ impl BoundaryMark {
     /// Whether the file was a copy of another session when the compaction was appended: what stands before was paid there.
     pub(crate) fn is_copy(&self) -> bool {
         #[derive(Deserialize)]
-        struct Record<'a> {
+        struct CopyField<'a> {
             #[serde(borrow)]
             copy: Option<&'a RawValue>,
         }
         let record =
-            self.record.as_ref().and_then(|json| serde_json::from_str::<Record<'_>>(json.get()).ok());
+            self.record.as_ref().and_then(|json| serde_json::from_str::<CopyField<'_>>(json.get()).ok());
         record.is_some_and(|record| record.copy.is_some())
     }
 

@@ -1,7 +1,7 @@
 //! Compactions on their way into a log: a boundary, then a summary that hangs off it.
 
 use super::message::message_of;
-use super::record::{CompactMetadata, Record};
+use super::record::{ClaudeRecord, CompactMetadata};
 use super::session::ClaudeSession;
 use crate::RecordedCompaction;
 use crate::boundary::BoundaryMark;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 impl ClaudeSession<'_> {
     pub(super) fn take_boundary(
         &mut self,
-        record: &Record<'_>,
+        record: &ClaudeRecord<'_>,
         object: JsonlObject<'_>,
         problems: &mut Problems,
     ) {
@@ -38,7 +38,7 @@ impl ClaudeSession<'_> {
     }
 
     /// What the boundary says of itself. One of ours says what we counted and did, and nothing of Claude Code.
-    fn note_compaction(&mut self, entry: EntryId, record: &Record<'_>) {
+    fn note_compaction(&mut self, entry: EntryId, record: &ClaudeRecord<'_>) {
         let theirs = record.compact_metadata.as_ref().filter(|_| record.mark().is_none());
         let Some(metadata) = theirs else { return };
         let is_automatic = metadata.trigger.as_deref() == Some("auto");
@@ -70,7 +70,7 @@ impl ClaudeSession<'_> {
         if ids.is_empty() { Tail::Nothing } else { Tail::These(ids) }
     }
 
-    pub(super) fn take_summary(&mut self, record: &Record<'_>, object: JsonlObject<'_>) {
+    pub(super) fn take_summary(&mut self, record: &ClaudeRecord<'_>, object: JsonlObject<'_>) {
         let Some(message) = message_of(record, object.text, 0) else { return };
         let text: Arc<str> = message.said().into();
         let boundary =
@@ -113,7 +113,7 @@ impl ClaudeSession<'_> {
     /// Old results and attachments were cleared from the prompt; the file keeps them, and so does the log.
     pub(super) fn take_microcompaction(
         &mut self,
-        record: &Record<'_>,
+        record: &ClaudeRecord<'_>,
         object: JsonlObject<'_>,
         problems: &mut Problems,
     ) {

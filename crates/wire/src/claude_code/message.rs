@@ -1,7 +1,7 @@
 //! From the lines of a message to the message, and who wrote it.
 
 use super::attachment;
-use super::record::{BlockLine, ImageLine, PartLine, Record, RecordMessage};
+use super::record::{ClaudeBlock, ClaudeRecord, ImageLine, PartLine, RecordMessage};
 use crate::Protocol;
 use crate::document::View;
 use crate::held::HeldPiece;
@@ -37,7 +37,7 @@ pub(crate) fn decode(runs: &[Vec<u8>], unpaired: u32) -> Result<Message, String>
     let mut whole: Option<Message> = None;
     for run in runs {
         let text = decoded(run);
-        let record: Record<'_> = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+        let record: ClaudeRecord<'_> = serde_json::from_str(&text).map_err(|error| error.to_string())?;
         let part = message_of(&record, &text, unpaired).ok_or("the line holds no message any more")?;
         match &mut whole {
             Some(message) => message.blocks.extend(part.blocks),
@@ -48,7 +48,7 @@ pub(crate) fn decode(runs: &[Vec<u8>], unpaired: u32) -> Result<Message, String>
 }
 
 /// The message of one record; `text` is its line.
-pub(super) fn message_of(record: &Record<'_>, text: &str, unpaired: u32) -> Option<Message> {
+pub(super) fn message_of(record: &ClaudeRecord<'_>, text: &str, unpaired: u32) -> Option<Message> {
     if let Some(attached) = record.attachment {
         return attachment::message_of(attached.get());
     }
@@ -68,11 +68,11 @@ pub(super) fn message_of(record: &Record<'_>, text: &str, unpaired: u32) -> Opti
 }
 
 /// Whether a reply was made by the client: an API error, an interruption.
-pub(super) fn is_made_up(record: &Record<'_>, body: &RecordMessage<'_>) -> bool {
+pub(super) fn is_made_up(record: &ClaudeRecord<'_>, body: &RecordMessage<'_>) -> bool {
     *record.is_api_error_message == Some(true) || body.model.as_deref() == Some(SYNTHETIC)
 }
 
-fn side_of(record: &Record<'_>, blocks: &[Block]) -> (Role, Author) {
+fn side_of(record: &ClaudeRecord<'_>, blocks: &[Block]) -> (Role, Author) {
     let is_result = |block: &Block| matches!(block, Block::Result(_));
     if !blocks.is_empty() && blocks.iter().all(is_result) {
         return (Role::Tool, Author::Tool);
@@ -123,7 +123,7 @@ fn blocks_of(body: &RecordMessage<'_>, text: &str, unpaired: u32) -> Vec<Block> 
 }
 
 /// Whether a block is a result without a call; `results` counts those met.
-fn take_unpaired(line: &BlockLine<'_>, unpaired: u32, results: &mut u32) -> bool {
+fn take_unpaired(line: &ClaudeBlock<'_>, unpaired: u32, results: &mut u32) -> bool {
     let is_result = line.kind.as_deref() == Some("tool_result");
     let nth = *results;
     *results += u32::from(is_result);
@@ -136,7 +136,7 @@ pub(crate) fn pieces(runs: &[Vec<u8>], unpaired: u32) -> Result<Vec<HeldPiece>, 
     let mut all = Vec::new();
     for run in runs {
         let text = decoded(run);
-        let record: Record<'_> = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+        let record: ClaudeRecord<'_> = serde_json::from_str(&text).map_err(|error| error.to_string())?;
         let (None, Some(body)) = (record.attachment, record.message.as_ref()) else { return Ok(Vec::new()) };
         let mut pieces = pieces_of(body, &text, unpaired);
         if let Some(first) = pieces.first_mut() {
@@ -178,7 +178,7 @@ fn is_unpaired(unpaired: u32, nth: u32) -> bool {
 }
 
 /// A block; `raw` is its JSON, for what we carry and do not read.
-fn block_of<'a>(line: &BlockLine<'_>, raw: impl FnOnce() -> &'a str) -> Block {
+fn block_of<'a>(line: &ClaudeBlock<'_>, raw: impl FnOnce() -> &'a str) -> Block {
     let kind = line.kind.as_deref().unwrap_or_default();
     match (kind, &*line.text) {
         ("text", Some(text)) => Block::text(&**text),
@@ -200,7 +200,7 @@ fn block_of<'a>(line: &BlockLine<'_>, raw: impl FnOnce() -> &'a str) -> Block {
     }
 }
 
-fn call_of(line: &BlockLine<'_>) -> Call {
+fn call_of(line: &ClaudeBlock<'_>) -> Call {
     Call {
         id: call_id(&line.id),
         name: owned(&line.name),
@@ -209,7 +209,7 @@ fn call_of(line: &BlockLine<'_>) -> Call {
     }
 }
 
-fn result_of<'a>(line: &BlockLine<'_>, raw: impl FnOnce() -> &'a str) -> ToolResult {
+fn result_of<'a>(line: &ClaudeBlock<'_>, raw: impl FnOnce() -> &'a str) -> ToolResult {
     let parts = match &line.content {
         TextOrBlocks::Nothing => Vec::new(),
         TextOrBlocks::Text(text) => vec![ResultPart::Text { text: text.into() }],
@@ -247,7 +247,7 @@ fn carried_part(line: &PartLine<'_>, json: &str) -> ResultPart {
 }
 
 /// A result whose call is closed or absent, as text: a result without a call is refused by providers.
-fn unpaired_blocks<'a>(line: &BlockLine<'_>, raw: impl FnOnce() -> &'a str) -> Vec<Block> {
+fn unpaired_blocks<'a>(line: &ClaudeBlock<'_>, raw: impl FnOnce() -> &'a str) -> Vec<Block> {
     let result = result_of(line, raw);
     let text = unpaired(&result.call, &result.text());
     let others = result.parts.into_iter().filter_map(|part| match part {

@@ -6,7 +6,7 @@
 //! has a record after all is known when the next reply begins, so a place is kept for it until then.
 
 use super::message::message_of;
-use super::record::Record;
+use super::record::ClaudeRecord;
 use super::session::ClaudeSession;
 use crate::Span;
 use crate::jsonl::JsonlObject;
@@ -53,7 +53,7 @@ impl PromptQueue {
 
 impl ClaudeSession<'_> {
     /// Takes an operation of the queue.
-    pub(super) fn take_queue_operation(&mut self, record: &Record<'_>, object: JsonlObject<'_>) {
+    pub(super) fn take_queue_operation(&mut self, record: &ClaudeRecord<'_>, object: JsonlObject<'_>) {
         match record.operation.as_deref() {
             Some("enqueue") => self.enqueue(record, object),
             Some("dequeue") => drop(self.queue.waiting.pop_front()),
@@ -63,7 +63,7 @@ impl ClaudeSession<'_> {
         }
     }
 
-    fn enqueue(&mut self, record: &Record<'_>, object: JsonlObject<'_>) {
+    fn enqueue(&mut self, record: &ClaudeRecord<'_>, object: JsonlObject<'_>) {
         let Some(message) = message_of(record, object.text, 0) else { return };
         let (text, weighed) = (message.said().into(), self.measure.weigh(&message));
         self.queue.waiting.push_back(QueuedPrompt { text, weighed, span: object.span });

@@ -1,7 +1,7 @@
 //! Reading a session file, line by line.
 
 use super::message::QUEUE_OPERATION;
-use super::record::Record;
+use super::record::ClaudeRecord;
 use super::session::ClaudeSession;
 use super::shape::SUMMARY_MESSAGE;
 use crate::detect::DetectSample;
@@ -57,7 +57,7 @@ struct FileReader<'m> {
 
 impl FileReader<'_> {
     fn take(&mut self, object: JsonlObject<'_>, problems: &mut Problems) -> serde_json::Result<()> {
-        let record: Record<'_> = serde_json::from_str(object.text)?;
+        let record: ClaudeRecord<'_> = serde_json::from_str(object.text)?;
         match &*record.kind {
             "user" | "assistant" if record.message.is_none() || record.uuid.is_none() => {
                 problems.add_unknown(object.line, &format!("{} without a message", &*record.kind));
@@ -83,7 +83,7 @@ impl FileReader<'_> {
         Ok(())
     }
 
-    fn take_in_chain(&mut self, record: &Record<'_>, object: JsonlObject<'_>, problems: &mut Problems) {
+    fn take_in_chain(&mut self, record: &ClaudeRecord<'_>, object: JsonlObject<'_>, problems: &mut Problems) {
         if !record.is_sidechain() {
             if matches!(&*record.kind, "user" | "assistant") {
                 self.side = None;

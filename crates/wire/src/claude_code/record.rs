@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 /// One record.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Record<'a> {
+pub(super) struct ClaudeRecord<'a> {
     #[serde(borrow, rename = "type")]
     pub kind: JsonText<'a>,
     #[serde(borrow, default)]
@@ -66,14 +66,14 @@ pub(super) struct RecordMessage<'a> {
     #[serde(borrow, default)]
     pub model: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub content: TextOrBlocks<'a, BlockLine<'a>>,
+    pub content: TextOrBlocks<'a, ClaudeBlock<'a>>,
     #[serde(default)]
-    pub usage: Field<UsageLine>,
+    pub usage: Field<ClaudeUsage>,
 }
 
 /// A block of any type: each type has some of these fields.
 #[derive(Default, Deserialize)]
-pub(super) struct BlockLine<'a> {
+pub(super) struct ClaudeBlock<'a> {
     #[serde(borrow, rename = "type", default)]
     pub kind: Field<JsonText<'a>>,
     #[serde(borrow, default)]
@@ -122,9 +122,9 @@ pub(super) struct ImageLine<'a> {
     pub url: Field<JsonText<'a>>,
 }
 
-/// ReportedUsage as Anthropic reports it.
+/// Usage as Anthropic reports it.
 #[derive(Clone, Copy, Deserialize)]
-pub(super) struct UsageLine {
+pub(super) struct ClaudeUsage {
     #[serde(default)]
     pub input_tokens: Field<u64>,
     #[serde(default)]
@@ -185,17 +185,17 @@ pub(super) struct Segment<'a> {
 object_values!(
     RecordOrigin<'a>,
     RecordMessage<'a>,
-    BlockLine<'a>,
+    ClaudeBlock<'a>,
     PartLine<'a>,
     ImageLine<'a>,
-    UsageLine,
+    ClaudeUsage,
     CompactMetadata<'a>,
     MicrocompactMetadata<'a>,
     PreservedRecords<'a>,
     Segment<'a>,
 );
 
-impl Record<'_> {
+impl ClaudeRecord<'_> {
     /// What we noted on a compaction of ours.
     pub(super) fn mark(&self) -> Option<BoundaryMark> {
         serde_json::from_str(self.epitome?.get()).ok()

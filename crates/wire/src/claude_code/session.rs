@@ -3,7 +3,7 @@
 use super::branch::Links;
 use super::message::{is_made_up, message_of};
 use super::queue::PromptQueue;
-use super::record::{Record, RecordMessage, UsageLine};
+use super::record::{ClaudeRecord, ClaudeUsage, RecordMessage};
 use crate::jsonl::{JsonlObject, Problems};
 use crate::log_builder::{LogBuilder, Pairing, ParsedMessage};
 use crate::timestamp::unix_ms;
@@ -65,7 +65,7 @@ impl<'m> ClaudeSession<'m> {
 
     /// A record of a subagent's: of its replies, what they took. One that is written in several records says so in each, the
     /// last time in full.
-    pub(super) fn take_side_call(&mut self, record: &Record<'_>) {
+    pub(super) fn take_side_call(&mut self, record: &ClaudeRecord<'_>) {
         let Some(body) = record.message.as_ref().filter(|body| !is_made_up(record, body)) else { return };
         let id = body.id.as_deref().or(record.uuid.as_deref());
         let Some(id) = id.filter(|_| &*record.kind == "assistant") else { return };
@@ -84,7 +84,12 @@ impl<'m> ClaudeSession<'m> {
     }
 
     /// Takes a record of the chain.
-    pub(super) fn take(&mut self, record: &Record<'_>, object: JsonlObject<'_>, problems: &mut Problems) {
+    pub(super) fn take(
+        &mut self,
+        record: &ClaudeRecord<'_>,
+        object: JsonlObject<'_>,
+        problems: &mut Problems,
+    ) {
         if let Some(uuid) = record.uuid.as_deref()
             && self.stands.contains_key(uuid)
         {
@@ -106,7 +111,7 @@ impl<'m> ClaudeSession<'m> {
     }
 
     /// A record that is no message: whoever hangs off it follows what it follows.
-    pub(super) fn take_link(&mut self, record: &Record<'_>) {
+    pub(super) fn take_link(&mut self, record: &ClaudeRecord<'_>) {
         let Some(uuid) = record.uuid.as_deref() else { return };
         let follows = match record.parent_uuid.as_deref() {
             Some(parent) => self.stands.get(parent).copied().unwrap_or_else(|| self.assembly.newest()),
@@ -115,7 +120,7 @@ impl<'m> ClaudeSession<'m> {
         self.stands.insert(uuid.into(), follows);
     }
 
-    fn take_attachment(&mut self, record: &Record<'_>, object: JsonlObject<'_>) {
+    fn take_attachment(&mut self, record: &ClaudeRecord<'_>, object: JsonlObject<'_>) {
         let Some(message) = message_of(record, object.text, 0) else { return self.take_link(record) };
         self.queue.note_said(&message);
         let met = self.met(record, object, self.measure.weigh(&message), 0);
@@ -123,7 +128,7 @@ impl<'m> ClaudeSession<'m> {
         self.settle(id, record, object);
     }
 
-    fn take_user(&mut self, record: &Record<'_>, object: JsonlObject<'_>, problems: &mut Problems) {
+    fn take_user(&mut self, record: &ClaudeRecord<'_>, object: JsonlObject<'_>, problems: &mut Problems) {
         let unpaired = self.unpaired(record, object, problems);
         let Some(message) = message_of(record, object.text, unpaired) else { return };
         self.queue.note_said(&message);
@@ -133,7 +138,7 @@ impl<'m> ClaudeSession<'m> {
     }
 
     /// Which results of a record have no call; bit n for the nth.
-    fn unpaired(&self, record: &Record<'_>, object: JsonlObject<'_>, problems: &mut Problems) -> u32 {
+    fn unpaired(&self, record: &ClaudeRecord<'_>, object: JsonlObject<'_>, problems: &mut Problems) -> u32 {
         let blocks = record.message.as_ref().map_or(&[][..], |body| body.content.blocks());
         let answered = blocks.iter().filter(|block| block.kind.as_deref() == Some("tool_result"));
         let mut unpaired = 0;
@@ -155,7 +160,7 @@ impl<'m> ClaudeSession<'m> {
         unpaired
     }
 
-    fn take_reply(&mut self, record: &Record<'_>, object: JsonlObject<'_>) {
+    fn take_reply(&mut self, record: &ClaudeRecord<'_>, object: JsonlObject<'_>) {
         let Some(body) = &*record.message else { return };
         let Some(message) = message_of(record, object.text, 0) else { return };
         let weighed = self.measure.weigh(&message);
@@ -179,7 +184,7 @@ impl<'m> ClaudeSession<'m> {
 
     fn begin_reply(
         &mut self,
-        record: &Record<'_>,
+        record: &ClaudeRecord<'_>,
         body: &RecordMessage<'_>,
         met: ParsedMessage,
     ) -> (EntryId, Option<usize>) {
@@ -199,7 +204,7 @@ impl<'m> ClaudeSession<'m> {
 
     fn met(
         &self,
-        record: &Record<'_>,
+        record: &ClaudeRecord<'_>,
         object: JsonlObject<'_>,
         weighed: MeasuredItem,
         part: u32,
@@ -208,7 +213,7 @@ impl<'m> ClaudeSession<'m> {
     }
 
     /// Remembers where a message record has come to stand.
-    fn settle(&mut self, id: EntryId, record: &Record<'_>, object: JsonlObject<'_>) {
+    fn settle(&mut self, id: EntryId, record: &ClaudeRecord<'_>, object: JsonlObject<'_>) {
         self.link(id, record.parent_uuid.as_deref(), object.line);
         self.stands.extend(record.uuid.as_deref().map(|uuid| (uuid.into(), Some(id))));
         self.last = Some(id);
@@ -262,7 +267,7 @@ impl<'m> ClaudeSession<'m> {
 }
 
 /// The normalised figures; none where all are zero, as on replies that were cut short.
-fn usage_of(line: UsageLine) -> Option<ReportedUsage> {
+fn usage_of(line: ClaudeUsage) -> Option<ReportedUsage> {
     let cache_read = line.cache_read_input_tokens.unwrap_or(0);
     let cache_write = line.cache_creation_input_tokens.unwrap_or(0);
     let usage = ReportedUsage {

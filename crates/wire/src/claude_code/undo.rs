@@ -1,6 +1,6 @@
 //! Finding the last compaction of a session file, to take it back.
 
-use super::record::Record;
+use super::record::ClaudeRecord;
 use super::shape::SUMMARY_MESSAGE;
 use crate::boundary::{BoundaryMark, BoundaryUndo, LastCompaction, record_parent, take_back};
 use crate::jsonl::{JsonlObject, Problems, each_object};
@@ -24,7 +24,7 @@ struct Search {
 
 impl Search {
     fn look(&mut self, object: JsonlObject<'_>) -> serde_json::Result<()> {
-        let record: Record<'_> = serde_json::from_str(object.text)?;
+        let record: ClaudeRecord<'_> = serde_json::from_str(object.text)?;
         let is_boundary = record.subtype.as_deref() == Some("compact_boundary");
         if is_boundary {
             let logical = record.logical_parent_uuid.as_deref().filter(|uuid| self.uuids.contains(*uuid));
@@ -44,7 +44,7 @@ impl Search {
     }
 
     /// A summary belongs to the boundary it hangs off; in old files it stands alone.
-    fn look_at_summary(&mut self, object: JsonlObject<'_>, record: &Record<'_>) {
+    fn look_at_summary(&mut self, object: JsonlObject<'_>, record: &ClaudeRecord<'_>) {
         let parent = record.parent_uuid.as_deref();
         match &mut self.found {
             Some(found) if found.ids.first().map(String::as_str) == parent => {
@@ -56,7 +56,7 @@ impl Search {
     }
 }
 
-fn found(object: JsonlObject<'_>, record: &Record<'_>, follows: Option<String>) -> LastCompaction {
+fn found(object: JsonlObject<'_>, record: &ClaudeRecord<'_>, follows: Option<String>) -> LastCompaction {
     #[derive(Deserialize)]
     struct MarkField {
         epitome: BoundaryMark,

@@ -104,17 +104,17 @@ pub(super) struct RolloutEvent<'a> {
 #[derive(Clone, Copy, Deserialize)]
 pub(super) struct TokenInfo {
     #[serde(default)]
-    pub last_token_usage: Field<UsageLine>,
+    pub last_token_usage: Field<CodexUsage>,
     /// All of the session's, which each new count adds to.
     #[serde(default)]
-    pub total_token_usage: Field<UsageLine>,
+    pub total_token_usage: Field<CodexUsage>,
     #[serde(default)]
     pub model_context_window: Field<u64>,
 }
 
-/// ReportedUsage as OpenAI reports it: the input includes what was cached.
+/// Usage as OpenAI reports it: the input includes what was cached.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
-pub(super) struct UsageLine {
+pub(super) struct CodexUsage {
     #[serde(default)]
     pub input_tokens: Field<u64>,
     #[serde(default)]
@@ -156,4 +156,4 @@ pub(super) struct AgentLetter<'a> {
     pub trigger_turn: Field<bool>,
 }
 
-object_values!(ContentPiece<'a>, TokenInfo, UsageLine);
+object_values!(ContentPiece<'a>, TokenInfo, CodexUsage);

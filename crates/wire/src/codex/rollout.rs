@@ -1,6 +1,6 @@
 //! The items of a rollout on their way into a log.
 
-use super::item::{Item, RolloutEvent, TokenInfo, UsageLine};
+use super::item::{CodexUsage, Item, RolloutEvent, TokenInfo};
 use super::message::{BARE, ItemKind, NO_CALL, is_letter, kind_of, message_of};
 use crate::jsonl::{JsonlObject, Problems};
 use crate::log_builder::{LogBuilder, Pairing, ParsedMessage};
@@ -196,7 +196,7 @@ impl<'m> Rollout<'m> {
 }
 
 /// The normalised figures; none where all are zero.
-fn usage_of(line: UsageLine) -> Option<ReportedUsage> {
+fn usage_of(line: CodexUsage) -> Option<ReportedUsage> {
     let usage = ReportedUsage {
         prompt: line.input_tokens.unwrap_or(0),
         output: line.output_tokens.unwrap_or(0),

@@ -131,7 +131,7 @@ fn compaction_on(line: JsonlObject<'_>) -> serde_json::Result<Option<LastCompact
 /// The session's id in the header line: newer versions write it twice.
 pub(crate) fn session_ids(line: &str) -> Vec<&RawValue> {
     #[derive(Deserialize)]
-    struct HeaderLine<'a> {
+    struct CodexHeader<'a> {
         #[serde(borrow, rename = "type")]
         kind: JsonText<'a>,
         #[serde(borrow)]
@@ -144,7 +144,7 @@ pub(crate) fn session_ids(line: &str) -> Vec<&RawValue> {
         #[serde(borrow, default)]
         session_id: Option<&'a RawValue>,
     }
-    let header = serde_json::from_str::<HeaderLine<'_>>(line).ok();
+    let header = serde_json::from_str::<CodexHeader<'_>>(line).ok();
     let header = header.filter(|header| &*header.kind == "session_meta");
     header.into_iter().flat_map(|header| [header.payload.id, header.payload.session_id]).flatten().collect()
 }

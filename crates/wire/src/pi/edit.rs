@@ -4,7 +4,7 @@
 
 use super::message::{MessageReading, body_message};
 use super::read::ROLES;
-use super::record::{AnyMessage, Record};
+use super::record::{AnyMessage, PiRecord};
 use super::session::{EntryNames, PiSession, place_of};
 use crate::jsonl::{JsonlObject, Problems, part_of};
 use crate::log_builder::recorded_edit;
@@ -32,7 +32,7 @@ enum ContextChange {
 impl PiSession<'_> {
     pub(super) fn take_edit(
         &mut self,
-        record: &Record<'_>,
+        record: &PiRecord<'_>,
         object: JsonlObject<'_>,
         problems: &mut Problems,
     ) {

@@ -1,6 +1,6 @@
 //! From an entry to the message pi shows the model.
 
-use super::record::{AnyMessage, BlockLine, Record};
+use super::record::{AnyMessage, PiBlock, PiRecord};
 use crate::jsonl::{JsonText, RawList, TextOrBlocks, decoded};
 use crate::unpaired::unpaired;
 use epitome_core::{Author, Block, Call, CallId, Image, Message, Opaque, ResultPart, Role, ToolResult};
@@ -66,7 +66,7 @@ pub(crate) fn decode(runs: &[Vec<u8>], part: u32) -> Result<Message, String> {
         let body: AnyMessage<'_> = serde_json::from_str(&text).map_err(|error| error.to_string())?;
         body_message(&body, &text, reading)
     } else {
-        let record: Record<'_> = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+        let record: PiRecord<'_> = serde_json::from_str(&text).map_err(|error| error.to_string())?;
         message_of(&record, &text, reading)
     };
     let message = message.ok_or("the line holds no message any more")?;
@@ -78,7 +78,7 @@ pub(crate) fn decode(runs: &[Vec<u8>], part: u32) -> Result<Message, String> {
 
 /// The message with the content that an edit gave it.
 fn edited(mut message: Message, edit: &str) -> Result<Message, String> {
-    let record: Record<'_> = serde_json::from_str(edit).map_err(|error| error.to_string())?;
+    let record: PiRecord<'_> = serde_json::from_str(edit).map_err(|error| error.to_string())?;
     let replacement = record.replacement.as_ref().ok_or("the edit holds no content any more")?;
     let blocks = blocks_of(&replacement.content, &RawList::at(edit, &["replacement", "content"]));
     match message.blocks.first_mut() {
@@ -89,7 +89,7 @@ fn edited(mut message: Message, edit: &str) -> Result<Message, String> {
 }
 
 /// The message of one entry; none where the model does not see it.
-pub(super) fn message_of(record: &Record<'_>, line: &str, reading: MessageReading) -> Option<Message> {
+pub(super) fn message_of(record: &PiRecord<'_>, line: &str, reading: MessageReading) -> Option<Message> {
     match &*record.kind {
         "message" => body_message(record.message.as_ref()?, line, reading),
         "custom_message" => {
@@ -164,7 +164,7 @@ fn part_of(block: Block) -> ResultPart {
 }
 
 /// The blocks of a content; `raws` is the same as it stands in the line.
-fn blocks_of(content: &TextOrBlocks<'_, BlockLine<'_>>, raws: &RawList<'_>) -> Vec<Block> {
+fn blocks_of(content: &TextOrBlocks<'_, PiBlock<'_>>, raws: &RawList<'_>) -> Vec<Block> {
     match content {
         TextOrBlocks::Nothing => Vec::new(),
         TextOrBlocks::Text(said) => vec![Block::text(&**said)],
@@ -175,7 +175,7 @@ fn blocks_of(content: &TextOrBlocks<'_, BlockLine<'_>>, raws: &RawList<'_>) -> V
     }
 }
 
-fn block_of<'a>(line: &BlockLine<'_>, raw: impl FnOnce() -> &'a str) -> Block {
+fn block_of<'a>(line: &PiBlock<'_>, raw: impl FnOnce() -> &'a str) -> Block {
     let kind = line.kind.as_deref().unwrap_or_default();
     match (kind, &*line.text, &*line.data) {
         ("text", Some(text), _) => Block::text(&**text),

@@ -1,6 +1,6 @@
 //! Reading a session file, line by line.
 
-use super::record::Record;
+use super::record::PiRecord;
 use super::session::PiSession;
 use super::weigh::weigh;
 use crate::detect::{DetectSample, has_role};
@@ -63,7 +63,7 @@ fn take(
     object: JsonlObject<'_>,
     problems: &mut Problems,
 ) -> serde_json::Result<bool> {
-    let record: Record<'_> = serde_json::from_str(object.text)?;
+    let record: PiRecord<'_> = serde_json::from_str(object.text)?;
     match &*record.kind {
         "session" => session.take_header(&record),
         "message" if record.message.is_none() => {

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 /// One entry, of any type: each type has some of these fields.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Record<'a> {
+pub(super) struct PiRecord<'a> {
     #[serde(borrow, rename = "type")]
     pub kind: JsonText<'a>,
     #[serde(default)]
@@ -24,7 +24,7 @@ pub(super) struct Record<'a> {
     pub message: Field<AnyMessage<'a>>,
     /// What a `custom_message` says.
     #[serde(borrow, default)]
-    pub content: TextOrBlocks<'a, BlockLine<'a>>,
+    pub content: TextOrBlocks<'a, PiBlock<'a>>,
     #[serde(borrow, default)]
     pub summary: Field<JsonText<'a>>,
     #[serde(borrow, default)]
@@ -56,7 +56,7 @@ pub(super) struct Record<'a> {
 #[derive(Deserialize)]
 pub(super) struct Replacement<'a> {
     #[serde(borrow, default)]
-    pub content: TextOrBlocks<'a, BlockLine<'a>>,
+    pub content: TextOrBlocks<'a, PiBlock<'a>>,
 }
 
 /// A message of any role.
@@ -66,11 +66,11 @@ pub(super) struct AnyMessage<'a> {
     #[serde(borrow, default)]
     pub role: Field<JsonText<'a>>,
     #[serde(borrow, default)]
-    pub content: TextOrBlocks<'a, BlockLine<'a>>,
+    pub content: TextOrBlocks<'a, PiBlock<'a>>,
     #[serde(borrow, default)]
     pub model: Field<JsonText<'a>>,
     #[serde(default)]
-    pub usage: Field<UsageLine>,
+    pub usage: Field<PiUsage>,
     #[serde(borrow, default)]
     pub tool_call_id: Field<JsonText<'a>>,
     #[serde(default)]
@@ -94,7 +94,7 @@ pub(super) struct AnyMessage<'a> {
 /// A block of any type.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct BlockLine<'a> {
+pub(super) struct PiBlock<'a> {
     #[serde(borrow, rename = "type", default)]
     pub kind: Field<JsonText<'a>>,
     #[serde(borrow, default)]
@@ -117,10 +117,10 @@ pub(super) struct BlockLine<'a> {
     pub mime_type: Field<JsonText<'a>>,
 }
 
-/// ReportedUsage as pi notes it: `input` is what was neither read from nor written to the cache.
+/// Usage as pi notes it: `input` is what was neither read from nor written to the cache.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct UsageLine {
+pub(super) struct PiUsage {
     #[serde(default)]
     pub input: Field<u64>,
     #[serde(default)]
@@ -133,9 +133,9 @@ pub(super) struct UsageLine {
     pub total_tokens: Field<u64>,
 }
 
-object_values!(AnyMessage<'a>, BlockLine<'a>, Replacement<'a>, UsageLine);
+object_values!(AnyMessage<'a>, PiBlock<'a>, Replacement<'a>, PiUsage);
 
-impl Record<'_> {
+impl PiRecord<'_> {
     /// What a compaction of pi's own found; one of ours says what we counted.
     pub(super) fn tokens_before(&self) -> Option<u64> {
         self.tokens_before.filter(|_| self.epitome.is_none())

@@ -5,7 +5,7 @@
 
 use super::edit::ContextEdit;
 use super::message::{MessageReading, message_of, shown_summary};
-use super::record::{Record, UsageLine};
+use super::record::{PiRecord, PiUsage};
 use super::weigh::WeighedLine;
 use crate::jsonl::{JsonlObject, Problems};
 use crate::transcript::end_of_copied;
@@ -63,7 +63,7 @@ pub(super) struct EntryNames<'a> {
 }
 
 impl<'a> EntryNames<'a> {
-    pub(super) fn of(record: &'a Record<'_>) -> Self {
+    pub(super) fn of(record: &'a PiRecord<'_>) -> Self {
         Self { id: record.id.as_deref(), parent_id: record.parent_id.as_deref() }
     }
 }
@@ -96,7 +96,7 @@ impl<'m> PiSession<'m> {
         }
     }
 
-    pub(super) fn take_header(&mut self, record: &Record<'_>) {
+    pub(super) fn take_header(&mut self, record: &PiRecord<'_>) {
         self.positions.push(self.next_id());
         self.has_ids = record.version.is_some_and(|version| version > 1);
         self.fixed.model = record.model_id.as_ref().map(Arc::from).or(self.fixed.model.take());
@@ -105,7 +105,7 @@ impl<'m> PiSession<'m> {
     /// An entry that is no part of the context: whatever hangs off it follows what it follows.
     pub(super) fn take_aside(
         &mut self,
-        record: &Record<'_>,
+        record: &PiRecord<'_>,
         object: JsonlObject<'_>,
         problems: &mut Problems,
     ) {
@@ -119,7 +119,7 @@ impl<'m> PiSession<'m> {
 
     pub(super) fn take_message(
         &mut self,
-        record: &Record<'_>,
+        record: &PiRecord<'_>,
         object: JsonlObject<'_>,
         problems: &mut Problems,
     ) {
@@ -189,7 +189,7 @@ impl<'m> PiSession<'m> {
         MessageReading { is_unpaired: true, ..MessageReading::default() }
     }
 
-    fn note_reply(&mut self, model: Option<&str>, usage: Option<UsageLine>, time_ms: Option<u64>) {
+    fn note_reply(&mut self, model: Option<&str>, usage: Option<PiUsage>, time_ms: Option<u64>) {
         // Replies mostly name one model: they share the name.
         let same = self.fixed.model.clone().filter(|newest| Some(&**newest) == model);
         let model = same.or_else(|| model.map(Arc::from));
@@ -200,7 +200,7 @@ impl<'m> PiSession<'m> {
 
     pub(super) fn take_compaction(
         &mut self,
-        record: &Record<'_>,
+        record: &PiRecord<'_>,
         object: JsonlObject<'_>,
         problems: &mut Problems,
     ) {
@@ -233,7 +233,7 @@ impl<'m> PiSession<'m> {
 
     /// What a compaction keeps: everything on its branch from the entry it names. Nothing, where that
     /// entry is not on the branch, as pi has it.
-    fn tail_of(&mut self, record: &Record<'_>, above: Option<EntryId>) -> Tail {
+    fn tail_of(&mut self, record: &PiRecord<'_>, above: Option<EntryId>) -> Tail {
         let next = self.next_id();
         if record.retained_tail.is_some() {
             self.kept_from = next;
@@ -314,7 +314,7 @@ impl<'m> PiSession<'m> {
 }
 
 /// The normalised figures; none where all are zero, as on replies that were cut short.
-fn usage_of(line: UsageLine) -> Option<ReportedUsage> {
+fn usage_of(line: PiUsage) -> Option<ReportedUsage> {
     let (cache_read, cache_write) = (line.cache_read.unwrap_or(0), line.cache_write.unwrap_or(0));
     let output = line.output.unwrap_or(0);
     let parts = line.input.unwrap_or(0).saturating_add(cache_read).saturating_add(cache_write);

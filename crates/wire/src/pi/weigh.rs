@@ -1,6 +1,6 @@
 //! Messages weighed where they stand: all a log needs of an ordinary line, and nothing of what it says.
 
-use super::record::{AnyMessage, BlockLine, Record, UsageLine};
+use super::record::{AnyMessage, PiBlock, PiRecord, PiUsage};
 use crate::jsonl::{JsonText, TextOrBlocks};
 use epitome_core::{Author, CallId, Image, Item, Measure, MeasuredItem, Role, Sizes};
 use serde_json::value::RawValue;
@@ -11,7 +11,7 @@ pub(super) struct WeighedLine {
     pub id: Option<Arc<str>>,
     pub parent_id: Option<Box<str>>,
     pub model: Option<Box<str>>,
-    pub usage: Option<UsageLine>,
+    pub usage: Option<PiUsage>,
     pub time_ms: Option<u64>,
     /// What [`Measure::weigh`] gives for the message as it is.
     pub weighed: MeasuredItem,
@@ -22,7 +22,7 @@ pub(super) fn weigh(line: &str, measure: &dyn Measure) -> Option<WeighedLine> {
     if !measure.adds_up() {
         return None;
     }
-    let record: Record<'_> = serde_json::from_str(line).ok()?;
+    let record: PiRecord<'_> = serde_json::from_str(line).ok()?;
     let body = record.message.as_ref().filter(|_| &*record.kind == "message")?;
     let weighed = match body.role() {
         "user" => weigh_said(body, Role::User, Author::Person, measure)?,
@@ -90,7 +90,7 @@ fn weigh_result(body: &AnyMessage<'_>, measure: &dyn Measure) -> Option<Measured
     Some(MeasuredItem { item, sizes })
 }
 
-fn image_of(block: &BlockLine<'_>) -> Option<Image> {
+fn image_of(block: &PiBlock<'_>) -> Option<Image> {
     let data = block.data.as_deref()?.into();
     Some(Image { media_type: read(&block.mime_type).into(), data, is_url: false })
 }

@@ -1,7 +1,7 @@
 //! Appending a compaction the way pi does.
 
 use super::message::{MessageReading, bare_summary};
-use super::record::Record;
+use super::record::PiRecord;
 use crate::boundary::{
     AppendedLines, Boundary, BoundaryMark, WriteError, branch_messages, conversation_to_compact, derive,
     kept_tail, read_again, written_out,
@@ -98,7 +98,7 @@ fn header(source: &dyn ByteSource) -> Result<SessionTail, ReadError> {
     let mut session = SessionTail::default();
     let mut lines = Lines::of(source);
     while let Some(line) = lines.next()? {
-        if let Ok(record) = serde_json::from_str::<Record<'_>>(&decoded(line.bytes)) {
+        if let Ok(record) = serde_json::from_str::<PiRecord<'_>>(&decoded(line.bytes)) {
             session.id = record.id.as_deref().unwrap_or_default().to_owned();
             session.has_ids = record.version.is_some_and(|version| version > 1);
             break;
@@ -109,7 +109,7 @@ fn header(source: &dyn ByteSource) -> Result<SessionTail, ReadError> {
 
 fn entry_id(line: &[u8]) -> Option<String> {
     let text = decoded(line);
-    let record: Record<'_> = serde_json::from_str(&text).ok()?;
+    let record: PiRecord<'_> = serde_json::from_str(&text).ok()?;
     record.id.as_deref().filter(|_| &*record.kind != "session").map(str::to_owned)
 }
 
@@ -212,12 +212,12 @@ fn new_id(session: &SessionTail, original_bytes: u64, summary: &str, conversatio
 /// The session's id in the header.
 pub(crate) fn session_id(line: &str) -> Vec<&RawValue> {
     #[derive(Deserialize)]
-    struct Header<'a> {
+    struct PiHeader<'a> {
         #[serde(borrow, rename = "type")]
         kind: JsonText<'a>,
         #[serde(borrow)]
         id: &'a RawValue,
     }
-    let header = serde_json::from_str::<Header<'_>>(line).ok();
+    let header = serde_json::from_str::<PiHeader<'_>>(line).ok();
     header.filter(|header| &*header.kind == "session").map(|header| header.id).into_iter().collect()
 }

@@ -154,7 +154,7 @@ pub(crate) fn undo(source: &dyn ByteSource) -> Result<BoundaryUndo, ReadError> {
 fn compaction_on(line: JsonlObject<'_>) -> serde_json::Result<Option<LastCompaction>> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct RecordHead<'a> {
+    struct CompressionHead<'a> {
         #[serde(borrow, default)]
         subtype: Option<JsonText<'a>>,
         #[serde(borrow, default)]
@@ -164,7 +164,7 @@ fn compaction_on(line: JsonlObject<'_>) -> serde_json::Result<Option<LastCompact
         #[serde(default)]
         epitome: Option<BoundaryMark>,
     }
-    let RecordHead { subtype, uuid, parent_uuid, epitome } = serde_json::from_str(line.text)?;
+    let CompressionHead { subtype, uuid, parent_uuid, epitome } = serde_json::from_str(line.text)?;
     let is_compaction = subtype.is_some_and(|subtype| &*subtype == COMPRESSION);
     let found = || LastCompaction::on_line(line, uuid.as_ref(), parent_uuid.as_ref(), epitome.as_ref());
     Ok(is_compaction.then(found))

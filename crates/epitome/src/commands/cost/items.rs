@@ -1,6 +1,6 @@
 //! What a stored session took, call by call and compaction by compaction: from its marks, and from the file it was read from.
 
-use crate::stored_session::StoredSession;
+use crate::stored_session::LoadedSession;
 use epitome_core::{Entry, EntryId, Mark, Record, Tokens, UsageMark};
 use epitome_store::StoredEntry;
 use epitome_tokens::{Catalog, Usage};
@@ -50,12 +50,12 @@ fn priced(catalog: &Catalog, time_ms: Option<u64>, model: &str, usage: Usage, sa
 }
 
 /// How much of a session was taken over from the one it is a fork of, and paid there.
-fn taken_over(stored: &StoredSession) -> usize {
+fn taken_over(stored: &LoadedSession) -> usize {
     stored.listed.about.fork.map_or(0, |fork| fork.entries)
 }
 
 /// The calls that the file of a session tells of, those of subagents in it too. What a copy or a fork was made with was paid in the session it is of.
-fn calls_of_file(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
+fn calls_of_file(stored: &LoadedSession, catalog: &Catalog) -> Vec<CostItem> {
     let known = stored.listed.about.model.as_str();
     let kept = stored.kept.iter().filter(|_| taken_over(stored) == 0);
     let conversations: Vec<_> = kept.map(|kept| kept.conversation()).collect();
@@ -92,7 +92,7 @@ fn marked_call(
 }
 
 /// Everything of a session that took tokens, in the order it happened.
-pub(super) fn items(stored: &StoredSession, catalog: &Catalog) -> Vec<CostItem> {
+pub(super) fn items(stored: &LoadedSession, catalog: &Catalog) -> Vec<CostItem> {
     let mut items = calls_of_file(stored, catalog);
     let (mut freed, mut observed) = (0_u64, 0_u64);
     let (undone, taken_over) = (undone(stored), taken_over(stored));
@@ -153,7 +153,7 @@ fn with_mark(entry: &StoredEntry) -> Option<(&StoredEntry, &Mark)> {
 
 /// What tells a call from all others: what it was asked behind, and what its provider said of it.
 fn call_of(
-    stored: &StoredSession,
+    stored: &LoadedSession,
     mark: &StoredEntry,
     usage: &UsageMark,
 ) -> (Option<EntryId>, [Tokens; 4], Arc<str>) {
@@ -164,7 +164,7 @@ fn call_of(
 }
 
 /// Compactions that were taken back, and not used again since.
-fn undone(stored: &StoredSession) -> HashSet<EntryId> {
+fn undone(stored: &LoadedSession) -> HashSet<EntryId> {
     let mut undone = HashSet::new();
     for one in &stored.entries {
         match &one.entry {

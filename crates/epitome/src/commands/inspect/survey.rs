@@ -99,7 +99,7 @@ impl Survey {
         file.calibrate(number, &assembly)?;
         let walk = PathWalk::along(file, number, &assembly, &file.conversation(number).sizes, &path)?;
         let budget = assembly.budget();
-        let read = Reading::of(conversation, walk.context(), &path)?;
+        let read = PathReading::of(conversation, walk.context(), &path)?;
         let held = held(&walk, &read, &assembly)?;
         let items = || path.iter().filter_map(|&id| conversation.log.item(id));
         let named = |name: &str| Some(name.to_owned()).filter(|name| !name.is_empty());
@@ -143,12 +143,12 @@ impl Survey {
 }
 
 /// All messages of a path read once: what they did, and those in view to be looked at again.
-struct Reading {
+struct PathReading {
     ledger: Ledger,
     archive: Arc<MemoryArchive>,
 }
 
-impl Reading {
+impl PathReading {
     fn of(conversation: &Conversation, context: &Context, path: &[EntryId]) -> Result<Self> {
         let originals = Arc::new(conversation.originals.clone());
         let (mut ledger, archive) = (Ledger::default(), MemoryArchive::in_front_of(originals));
@@ -164,7 +164,7 @@ impl Reading {
     }
 }
 
-fn held(walk: &PathWalk, read: &Reading, assembly: &Assembly) -> Result<ContextFill> {
+fn held(walk: &PathWalk, read: &PathReading, assembly: &Assembly) -> Result<ContextFill> {
     let lens = assembly.lens(&*read.archive);
     Ok(ContextFill::of(walk.context(), &read.ledger, walk.timeline.reader(lens))?)
 }

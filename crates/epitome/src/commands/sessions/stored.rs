@@ -1,6 +1,6 @@
 //! The sessions of the store, beside those of the tools.
 
-use super::SessionFilter;
+use super::SessionQuery;
 use super::table::age;
 use crate::agents::home;
 use crate::cli::SessionsArgs;
@@ -25,7 +25,7 @@ pub(super) struct StoredListing {
 
 impl StoredListing {
     /// Those that fit, of the store where there is one; one that was named must be there.
-    pub(super) fn find(args: &SessionsArgs, filter: &SessionFilter) -> Result<Self> {
+    pub(super) fn find(args: &SessionsArgs, filter: &SessionQuery) -> Result<Self> {
         if args.no_store || args.tool.is_some() {
             return Ok(Self::default());
         }

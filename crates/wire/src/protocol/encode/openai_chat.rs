@@ -73,20 +73,20 @@ enum MessageContent {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum ContentPart {
-    Own(OwnPart),
+    Own(ChatPart),
     Raw(Box<RawValue>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum OwnPart {
+enum ChatPart {
     Text { text: String },
     ImageUrl { image_url: ImageUrl },
 }
 
 impl ContentPart {
     fn text(text: String) -> Self {
-        Self::Own(OwnPart::Text { text })
+        Self::Own(ChatPart::Text { text })
     }
 }
 
@@ -175,7 +175,7 @@ fn part_of(piece: &PlainPiece<'_>, list: &mut SubstituteList) -> ContentPart {
         PlainPiece::Text(text) => ContentPart::text(text.to_string()),
         PlainPiece::Note(note) => ContentPart::text(note_text(note)),
         PlainPiece::Picture(picture) => {
-            ContentPart::Own(OwnPart::ImageUrl { image_url: ImageUrl { url: picture.url() } })
+            ContentPart::Own(ChatPart::ImageUrl { image_url: ImageUrl { url: picture.url() } })
         }
         PlainPiece::Unreadable(id) => ContentPart::text(list.say_unreadable(*id)),
         PlainPiece::Opaque(CarriedBlock { id, opaque }) => {
@@ -193,8 +193,8 @@ fn content(parts: Vec<ContentPart>) -> MessageContent {
     let texts: Option<Vec<&str>> = parts
         .iter()
         .map(|part| match part {
-            ContentPart::Own(OwnPart::Text { text }) => Some(text.as_str()),
-            ContentPart::Own(OwnPart::ImageUrl { .. }) | ContentPart::Raw(_) => None,
+            ContentPart::Own(ChatPart::Text { text }) => Some(text.as_str()),
+            ContentPart::Own(ChatPart::ImageUrl { .. }) | ContentPart::Raw(_) => None,
         })
         .collect();
     match texts {

@@ -2,7 +2,7 @@
 
 use super::content::{Fate, fates, quoted};
 use super::edit::Edits;
-use super::layout::{Layout, Site, Spot, as_text, cut_answer, cut_call};
+use super::layout::{BlockPlace, Layout, Site, as_text, cut_answer, cut_call};
 use crate::Protocol;
 use crate::document::View;
 use epitome_core::{Block, Message, Role};
@@ -119,7 +119,7 @@ impl<'e> ElementCut<'_, 'e> {
     /// What is left of it, with `added` at the end of what it says; none where that is nothing.
     fn made(&self, added: &[&str]) -> Option<Cow<'e, str>> {
         let is_dropped = |(_, fate): &(&Site<'e>, Fate)| *fate == Fate::Drop;
-        let is_bound = |(site, _): &(&Site<'e>, Fate)| matches!(site.spot, Spot::Bound);
+        let is_bound = |(site, _): &(&Site<'e>, Fate)| matches!(site.place, BlockPlace::Bound);
         let all_dropped =
             !self.fates.is_empty() && self.fates.iter().all(|one| is_dropped(one) && !is_bound(one));
         if all_dropped && added.is_empty() {
@@ -135,9 +135,14 @@ impl<'e> ElementCut<'_, 'e> {
             let cuts: Vec<(usize, &Block, Fate)> = self
                 .fates
                 .iter()
-                .filter_map(|(site, fate)| match site.spot {
-                    Spot::Piece { content, at } if content == number => Some((at, &site.block, fate.clone())),
-                    Spot::Piece { .. } | Spot::Item(_) | Spot::Answer(_) | Spot::Bound => None,
+                .filter_map(|(site, fate)| match site.place {
+                    BlockPlace::Piece { content, at } if content == number => {
+                        Some((at, &site.block, fate.clone()))
+                    }
+                    BlockPlace::Piece { .. }
+                    | BlockPlace::Item(_)
+                    | BlockPlace::Answer(_)
+                    | BlockPlace::Bound => None,
                 })
                 .collect();
             content.cut(&cuts, if number == 0 { added } else { &[] }, self.element, &mut edits);
@@ -148,16 +153,19 @@ impl<'e> ElementCut<'_, 'e> {
     /// Cuts a block that is all of its element; what stands for the element where that is something else.
     fn cut_alone(&self, site: &Site<'e>, fate: &Fate, edits: &mut Edits) -> Option<String> {
         let Fate::Replace(new) = fate else { return None };
-        match (site.spot, new) {
-            (Spot::Item(item), Block::Call(call)) => cut_call(item, call, self.element, edits),
+        match (site.place, new) {
+            (BlockPlace::Item(item), Block::Call(call)) => cut_call(item, call, self.element, edits),
             // A call that came of reasoning is refused without it.
-            (Spot::Item(item), Block::Text { .. }) if is_reasoning(item) => {}
-            (Spot::Item(_), Block::Text { text }) => return Some(message("assistant", text)),
-            (Spot::Answer(key), Block::Result(result)) => {
+            (BlockPlace::Item(item), Block::Text { .. }) if is_reasoning(item) => {}
+            (BlockPlace::Item(_), Block::Text { text }) => return Some(message("assistant", text)),
+            (BlockPlace::Answer(key), Block::Result(result)) => {
                 let element = View::parse(self.element).ok()?;
                 cut_answer(self.protocol, element, key, result, self.element, edits);
             }
-            (Spot::Piece { .. } | Spot::Item(_) | Spot::Answer(_) | Spot::Bound, _) => {}
+            (
+                BlockPlace::Piece { .. } | BlockPlace::Item(_) | BlockPlace::Answer(_) | BlockPlace::Bound,
+                _,
+            ) => {}
         }
         None
     }

@@ -11,12 +11,12 @@ use epitome_core::{Block, Call, ToolResult};
 /// A block, and where it stands in its element.
 pub(super) struct Site<'e> {
     pub(super) block: Block,
-    pub(super) spot: Spot<'e>,
+    pub(super) place: BlockPlace<'e>,
 }
 
 /// How a block stands in its element.
 #[derive(Clone, Copy)]
-pub(super) enum Spot<'e> {
+pub(super) enum BlockPlace<'e> {
     /// An entry of one of its contents.
     Piece { content: usize, at: usize },
     /// The element is nothing but this call or item.
@@ -57,14 +57,14 @@ impl<'e> Layout<'e> {
             Some("tool" | "function") => layout.add_answers(openai_chat::results(&message), "content"),
             Some("assistant") => {
                 let thinking = openai_chat::thinking(&message);
-                layout.sites.extend(thinking.map(|block| Site { block, spot: Spot::Bound }));
+                layout.sites.extend(thinking.map(|block| Site { block, place: BlockPlace::Bound }));
                 layout.add(ContentField::of(element, "content", "text", "null"), piece);
                 layout.add(ContentField::of(element, "refusal", "text", "null"), piece);
                 layout.add(ContentField::of(element, "tool_calls", "function", "null"), |view| {
                     Some(openai_chat::call(view))
                 });
                 let legacy = message.get("function_call").and_then(openai_chat::legacy_call);
-                layout.sites.extend(legacy.map(|block| Site { block, spot: Spot::Bound }));
+                layout.sites.extend(legacy.map(|block| Site { block, place: BlockPlace::Bound }));
             }
             Some(_) | None => layout.add(ContentField::of(element, "content", "text", "\"\""), piece),
         }
@@ -87,7 +87,7 @@ impl<'e> Layout<'e> {
             }
             openai_responses::ItemShape::Item => {
                 let blocks = openai_responses::reply_blocks(element).into_iter();
-                layout.sites.extend(blocks.map(|block| Site { block, spot: Spot::Item(element) }));
+                layout.sites.extend(blocks.map(|block| Site { block, place: BlockPlace::Item(element) }));
             }
         }
         layout
@@ -97,16 +97,16 @@ impl<'e> Layout<'e> {
     fn add(&mut self, content: ContentField<'e>, read: impl Fn(View<'e>) -> Option<Block>) {
         let number = self.contents.len();
         let found = content.entries.iter().enumerate().filter_map(|(at, &entry)| Some((at, read(entry)?)));
-        let spot = |at| Spot::Piece { content: number, at };
-        self.sites.extend(found.map(|(at, block)| Site { block, spot: spot(at) }));
+        let place = |at| BlockPlace::Piece { content: number, at };
+        self.sites.extend(found.map(|(at, block)| Site { block, place: place(at) }));
         self.contents.push(content);
     }
 
     /// Adds results that share one element: its content is the first one's.
     fn add_answers(&mut self, results: Vec<Block>, key: &'static str) {
         for (at, block) in results.into_iter().enumerate() {
-            let spot = if at == 0 { Spot::Answer(key) } else { Spot::Bound };
-            self.sites.push(Site { block, spot });
+            let place = if at == 0 { BlockPlace::Answer(key) } else { BlockPlace::Bound };
+            self.sites.push(Site { block, place });
         }
     }
 }

@@ -33,13 +33,13 @@ pub(in super::super) enum Output {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(in super::super) enum ItemPart {
-    Own(OwnPart),
+    Own(ResponsesPart),
     Raw(Box<RawValue>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(in super::super) enum OwnPart {
+pub(in super::super) enum ResponsesPart {
     InputText { text: String },
     InputImage { image_url: String },
     OutputText { text: String },
@@ -55,21 +55,21 @@ pub(in super::super) fn say(items: &mut Vec<Item<'_>>, role: &'static str, part:
 
 impl ItemPart {
     pub(in super::super) fn input(text: String) -> Self {
-        Self::Own(OwnPart::InputText { text })
+        Self::Own(ResponsesPart::InputText { text })
     }
 
     pub(in super::super) fn output(text: String) -> Self {
-        Self::Own(OwnPart::OutputText { text })
+        Self::Own(ResponsesPart::OutputText { text })
     }
 
     pub(in super::super) fn image(image_url: String) -> Self {
-        Self::Own(OwnPart::InputImage { image_url })
+        Self::Own(ResponsesPart::InputImage { image_url })
     }
 
     fn as_text(&self) -> Option<&str> {
         match self {
-            Self::Own(OwnPart::InputText { text } | OwnPart::OutputText { text }) => Some(text),
-            Self::Own(OwnPart::InputImage { .. }) | Self::Raw(_) => None,
+            Self::Own(ResponsesPart::InputText { text } | ResponsesPart::OutputText { text }) => Some(text),
+            Self::Own(ResponsesPart::InputImage { .. }) | Self::Raw(_) => None,
         }
     }
 }
