@@ -28,7 +28,7 @@ use epitome_engine::store::{
     SearchQuery, SessionId, Store, StoreError, StoredEvent, StoredRecord, StoredSession, TenantId,
 };
 use epitome_engine::{BoxFuture, LivePart};
-use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -159,9 +159,15 @@ impl SqliteStore {
         durability: Durability,
         act: impl FnOnce(&Connection, i64) -> Result<T, StoreError> + Send + 'static,
     ) -> BoxFuture<'static, Result<T, StoreError>> {
-        match self.known_tenant(session) {
-            Ok(tenant) => self.writer.write(durability, move |connection| act(connection, tenant)),
-            Err(error) => ready(Err(error)),
+        let tenant = match self.known_tenant(session) {
+            Ok(tenant) => tenant,
+            Err(error) => return ready(Err(error)),
+        };
+        let act = move |connection: &Connection| act(connection, tenant);
+        match durability {
+            // Who waits for the disk is on a thread that may wait.
+            Durability::Disk => self.writer.write_here(durability, act),
+            Durability::System => self.writer.write(durability, act),
         }
     }
 
@@ -291,20 +297,11 @@ impl Store for SqliteStore {
         expected: usize,
         batch: CommitBatch,
     ) -> BoxFuture<'_, Result<EventPosition, StoreError>> {
-        let (session, durability) = (lease.session, batch.durability);
+        let durability = batch.durability;
         let rows = BatchRows::new(&self.secret, batch);
-        let act =
-            move |connection: &Connection, tenant| commit::commit(connection, tenant, lease, expected, &rows);
-        match (self.known_tenant(session), durability) {
-            // Who waits for the disk is on a thread that may wait.
-            (Ok(tenant), Durability::Disk) => {
-                self.writer.write_here(durability, move |connection| act(connection, tenant))
-            }
-            (Ok(tenant), Durability::System) => {
-                self.writer.write(durability, move |connection| act(connection, tenant))
-            }
-            (Err(error), _) => ready(Err(error)),
-        }
+        self.write_to(lease.session, durability, move |connection, tenant| {
+            commit::commit(connection, tenant, lease, expected, &rows)
+        })
     }
 
     fn lease(&self, session: SessionId) -> BoxFuture<'_, Result<Option<Lease>, StoreError>> {
@@ -338,17 +335,8 @@ impl Store for SqliteStore {
     fn release(&self, lease: Lease) -> BoxFuture<'_, ()> {
         self.holder.lose(lease);
         let Ok(tenant) = self.known_tenant(lease.session) else { return ready(()) };
-        let released = self.writer.write(Durability::System, move |connection| {
-            connection
-                .prepare_cached(
-                    "UPDATE sessions SET holder = NULL, fence = fence + 1
-                     WHERE tenant = ?1 AND session = ?2 AND fence = ?3",
-                )
-                .and_then(|mut statement| {
-                    statement.execute(params![tenant, number(lease.session), lease.fence as i64])
-                })
-                .map_err(of_sqlite)
-        });
+        let give_back = move |connection: &Connection| holder::give_back(connection, tenant, lease);
+        let released = self.writer.write(Durability::System, give_back);
         // What cannot be given back is taken when its time is over.
         Box::pin(async move { drop(released.await) })
     }
@@ -383,8 +371,7 @@ impl Store for SqliteStore {
         Box::pin(async move {
             while self.read(search::has_unindexed)?
                 && self.writer.write(Durability::System, search::index_some).await?
-            {
-            }
+            {}
             self.read(|connection| {
                 let tenant = match query.tenant {
                     None => None,

@@ -148,6 +148,20 @@ pub(super) fn take_lease(
     Ok(taken)
 }
 
+/// Gives a lease back, where nobody else has taken it meanwhile.
+pub(super) fn give_back(connection: &Connection, tenant: i64, lease: Lease) -> Result<(), StoreError> {
+    connection
+        .prepare_cached(
+            "UPDATE sessions SET holder = NULL, fence = fence + 1
+             WHERE tenant = ?1 AND session = ?2 AND fence = ?3",
+        )
+        .and_then(|mut statement| {
+            statement.execute(params![tenant, number(lease.session), lease.fence as i64])
+        })
+        .map(drop)
+        .map_err(of_sqlite)
+}
+
 /// This process, so that it is not taken for another of the same number: with the start of both.
 fn this_process() -> String {
     let number = std::process::id();
