@@ -27,6 +27,7 @@ mod piece_filter;
 mod quoted_line;
 mod reading;
 mod select;
+mod stated_rule;
 mod statement;
 mod table;
 mod weight;
@@ -45,7 +46,7 @@ pub(crate) use opening::opening_of;
 use page::SummaryPage;
 pub(crate) use quoted_line::{LineTraits, line_traits};
 use reading::Reading;
-pub(crate) use reading::{StatedRule, rules_in};
+pub(crate) use stated_rule::{StatedRule, rules_in};
 pub(crate) use statement::{StatedSentence, sentences_in};
 pub(crate) use written::{WrittenNote, file_written, notes_in, purpose};
 

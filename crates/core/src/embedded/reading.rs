@@ -8,6 +8,7 @@ use super::file_note::{FileNote, FileNotes};
 use super::line_piece::piece_around;
 use super::own::{OwnSummary, ToldLines};
 use super::quoted_line::{LineTraits, is_counted, is_quoted, line_traits};
+use super::stated_rule::{RuleQuote, rules_in};
 use super::statement::{Finding, meaning_of, sentences_in};
 use super::table::{FactPlace, FactTable};
 use super::written::NotePlace;
@@ -52,30 +53,6 @@ pub(super) struct Quote {
     pub id: EntryId,
     /// Word for word, secrets screened out.
     pub text: String,
-}
-
-/// A rule of a person's.
-pub(super) struct RuleQuote {
-    /// Word for word, secrets screened out.
-    pub text: String,
-    /// The entry it stands in, where that is known.
-    pub source: Option<EntryId>,
-    /// How far it reaches.
-    pub reach: RuleReach,
-}
-
-/// A rule as it was stated, wherever it stands.
-pub(crate) struct StatedRule {
-    /// Word for word.
-    pub text: Box<str>,
-    /// How far it reaches.
-    pub reach: RuleReach,
-}
-
-/// The rules in what a person sent.
-pub(crate) fn rules_in(sent: &str) -> Vec<StatedRule> {
-    let said = spoken(sent);
-    rules(&said).into_iter().map(|rule| StatedRule { text: rule.text.into(), reach: rule.reach }).collect()
 }
 
 /// Everything the summariser knows.

@@ -6,11 +6,13 @@ use crate::stored_session::LoadedSession;
 use crate::transcript_file::TranscriptFile;
 use anyhow::Result;
 use epitome_core::{
-    Archive as _, Author, Entry, EntryId, Form, Mark, Outcome, Record, Role, Slot, TextDetail, Tokens,
+    Archive as _, Author, Entry, EntryId, Form, Mark, Message, Outcome, Record, Role, Slot, TextDetail,
+    Tokens,
 };
 use epitome_engine::{Session, is_branch_summary};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// One entry of a list.
 #[derive(Clone, Debug, Serialize)]
@@ -64,18 +66,16 @@ pub fn rows(stored: &LoadedSession, file: &TranscriptFile, session: &Session) ->
     let mut rows = Vec::with_capacity(stored.entries.len());
     for one in &stored.entries {
         let is_message = matches!(one.entry, Entry::Message(_));
+        let message = is_message.then(|| conversation.originals.message(one.id)).transpose()?;
         let mut kind = kind(&one.entry);
-        let text = match &one.entry {
-            Entry::Message(_) => {
-                let message = conversation.originals.message(one.id)?;
-                if is_branch_summary(&message) {
+        let text = match &message {
+            Some(message) => {
+                if is_branch_summary(message) {
                     kind = "branch";
                 }
                 columns::cut(&message.plain_text(TextDetail::Spoken), TEXT_CHARS)
             }
-            entry @ (Entry::Recorded(_) | Entry::Note { .. } | Entry::Mark(_)) => {
-                entry_text(entry, told.get(&one.id).copied())
-            }
+            None => entry_text(&one.entry, told.get(&one.id).copied()),
         };
         let on_path = match &one.entry {
             Entry::Mark(_) => one.parent.is_none_or(|anchor| path.contains(&anchor)),
@@ -93,7 +93,11 @@ pub fn rows(stored: &LoadedSession, file: &TranscriptFile, session: &Session) ->
             },
             tokens: is_message.then(|| conversation.sizes.total(one.id)),
             on_path,
-            standing: if on_path { view.standing(one.id, &one.entry) } else { EntryStanding::Elsewhere },
+            standing: match &message {
+                _ if !on_path => EntryStanding::Elsewhere,
+                Some(message) => view.message(one.id, message),
+                None => view.standing(one.id, &one.entry),
+            },
             text,
         });
     }
@@ -130,14 +134,18 @@ impl<'s> ContextView<'s> {
         Self { session, messages, summaries }
     }
 
+    /// What became of a message. A form that changes nothing in it leaves it whole.
+    fn message(&self, id: EntryId, message: &Arc<Message>) -> EntryStanding {
+        let Some(form) = self.messages.get(&id).filter(|form| !form.left_out) else {
+            return EntryStanding::Superseded;
+        };
+        let shown = form.apply(id, message, &**self.session.assembly().measure());
+        if shown == *message { EntryStanding::Live } else { EntryStanding::Shortened }
+    }
+
+    /// What became of any other entry.
     fn standing(&self, id: EntryId, entry: &Entry) -> EntryStanding {
         match entry {
-            Entry::Message(_) => match self.messages.get(&id) {
-                Some(form) if *form == Form::WHOLE => EntryStanding::Live,
-                Some(form) if form.left_out => EntryStanding::Superseded,
-                Some(_) => EntryStanding::Shortened,
-                None => EntryStanding::Superseded,
-            },
             Entry::Mark(Mark::Compaction { .. } | Mark::Edit { .. })
                 if self.session.context().is_undone(id) =>
             {
@@ -147,7 +155,7 @@ impl<'s> ContextView<'s> {
                 self.summary(id, compaction.summary.is_some())
             }
             Entry::Recorded(compaction) => self.summary(id, compaction.summary.is_some()),
-            Entry::Mark(_) | Entry::Note { .. } => EntryStanding::Live,
+            Entry::Message(_) | Entry::Mark(_) | Entry::Note { .. } => EntryStanding::Live,
         }
     }
 
