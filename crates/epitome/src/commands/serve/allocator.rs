@@ -7,10 +7,11 @@
 pub(super) fn return_early() {
     /// Threads that meet in one wait for each other for less than a microsecond.
     const ARENAS_MAX: i32 = 2;
-    /// Larger pieces are mapped by themselves, and are gone when they are freed; to map one of this size costs what reading it does.
-    const MAPPED_BYTES_MIN: i32 = 768 << 10;
+    /// Larger pieces are mapped by themselves, and are gone when they are freed. That costs a fault for each of their pages: most
+    /// bodies are below it.
+    const MAPPED_BYTES_MIN: i32 = 2 << 20;
     /// So much may stay free at the end of an arena.
-    const FREE_BYTES_MAX: i32 = 256 << 10;
+    const FREE_BYTES_MAX: i32 = 2 << 20;
     // SAFETY: mallopt takes two numbers and sets figures of the allocator's own. What it refuses stays as it was.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, ARENAS_MAX);
