@@ -164,7 +164,9 @@ impl Reading {
         let mut all: BTreeMap<EntryId, (Option<&MessageDigest>, Option<&Original>)> = BTreeMap::new();
         leaving.iter().for_each(|(id, digest)| all.entry(*id).or_default().0 = Some(digest));
         material.visible.iter().for_each(|shown| all.entry(shown.0).or_default().1 = Some(shown));
-        let end = leaving.last().map(|(id, _)| *id);
+        // What stays cut may stand behind the summary: others' paths end before it.
+        let gone = all.iter().rev().find(|(_, (_, shown))| shown.is_none()).map(|(id, _)| *id);
+        let end = gone.or(leaving.last().map(|(id, _)| *id));
         for (id, (original, shown)) in all {
             if self.covered.is_none() && Some(id) > end {
                 self.covered = Some(self.ledger.clone());

@@ -239,3 +239,33 @@ fn what_the_person_took_back_is_no_rule() {
         );
     }
 }
+
+#[test]
+fn what_stays_cut_behind_a_summary_does_not_put_others_in_front_of_it() {
+    let leaving = [
+        (EntryId(0), person("Build the importer of the shop, please.").into()),
+        (EntryId(1), model("It is built.").into()),
+        (EntryId(3), exchange(1, "Read", r#"{"path":"a.rs"}"#, &"fn a() {}\n".repeat(40))[1].clone().into()),
+    ];
+    let cut = exchange(1, "Read", r#"{"path":"a.rs"}"#, "fn a() {} [… cut …]")[1].clone();
+    let behind = [
+        (EntryId(2), person("Now read the exporter, and say what it drops.").into()),
+        (EntryId(3), cut.into()),
+    ];
+    let material = Material {
+        superseded: &leaving,
+        addressable: &[],
+        visible: &behind,
+        earlier: None,
+        previous: &[],
+        focus: None,
+        measure: &Quarter,
+        digests: &DigestCache::default(),
+    };
+    let text = summarize(&material, Tokens(1_200)).text;
+    assert_eq!(
+        section(&text, "## Goal"),
+        ["Asked (m-0000): Build the importer of the shop, please."],
+        "{text}"
+    );
+}
