@@ -105,6 +105,11 @@ impl Form {
         }
     }
 
+    /// Whether it hides something that a summary should tell. Thinking is left out of view and of summaries.
+    pub fn is_cut(&self) -> bool {
+        Self { thinking: false, images: false, repeated: false, left_out: false, ..*self } != Self::WHOLE
+    }
+
     /// `message` in this form. Calls and results keep their ids, so pairs stay pairs. Of a message that is
     /// left out, the pointer for those who must show something in its place.
     pub fn apply(&self, id: EntryId, message: &Arc<Message>, measure: &dyn Measure) -> Arc<Message> {

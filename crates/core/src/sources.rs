@@ -31,7 +31,7 @@ impl<'a> Plan<'a> {
         let unread = self.superseded.len() - readable.len();
         let forms = self.forms();
         let cut: Vec<EntryId> =
-            self.visible.iter().copied().filter(|id| forms.get(id).is_some_and(is_cut)).collect();
+            self.visible.iter().copied().filter(|id| forms.get(id).is_some_and(Form::is_cut)).collect();
         let merged = |ids: &[EntryId]| {
             let mut all: Vec<EntryId> = ids.iter().chain(&cut).copied().collect();
             all.sort_unstable();
@@ -71,11 +71,6 @@ impl<'a> Plan<'a> {
         }
         all
     }
-}
-
-/// Whether a form hides something that a summary should tell. Thinking is left out of view and of summaries.
-fn is_cut(form: &Form) -> bool {
-    Form { thinking: false, images: false, repeated: false, left_out: false, ..*form } != Form::WHOLE
 }
 
 impl MaterialSources<'_> {

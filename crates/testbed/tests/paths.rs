@@ -132,6 +132,22 @@ fn an_undo_on_one_path_does_not_touch_another() {
     assert_eq!(bed.prepare().map(|record| word(&record)), Some("compacted"));
 }
 
+#[test]
+fn what_was_cut_out_of_another_paths_message_is_not_told_here() {
+    let (mut bed, ids) = nearly_due(Maker::new("default", WINDOW).no_model());
+    let around = "and so on. ".repeat(3_000);
+    let giant = bed.user(&format!("{around}\nsee src/of_that_path_alone.rs\n{around}"));
+    assert_eq!(bed.prepare().map(|record| word(&record)), Some("compacted"));
+    let made = bed.session.log().compaction(bed.session.compactions()[0]).expect("it was made");
+    assert!(made.forms.iter().any(|(id, _)| *id == giant), "it stays cut: {:?}", made.forms);
+    assert!(bed.shown().join("\n").contains("src/of_that_path_alone.rs"), "{:?}", bed.shown());
+
+    bed.session.move_to(ids.last().copied()).expect("it is in the log");
+    bed.user(&"something else. ".repeat(200));
+    assert_eq!(bed.prepare().map(|record| word(&record)), Some("compacted"));
+    assert!(!bed.shown().join("\n").contains("src/of_that_path_alone.rs"));
+}
+
 /// A session that prunes after each round of tools, with one round too many behind it.
 fn pruned() -> (Bed, EntryId, Vec<String>) {
     let mut bed = Maker::new("default", 10 * WINDOW)

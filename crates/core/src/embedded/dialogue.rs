@@ -25,9 +25,9 @@ pub(super) struct Turn {
 
 /// What a person asked for, and is read where it was said.
 enum ViewedRequest {
-    /// In front of the summary: it is older than something that leaves view.
-    InFront(Quote),
-    /// Behind all that leaves view.
+    /// It is older than something that leaves view: every path that has the summary has it.
+    Covered(Quote),
+    /// It stands behind all that leaves view.
     Behind,
 }
 
@@ -35,8 +35,8 @@ enum ViewedRequest {
 pub(super) struct Goal<'d> {
     /// Their words.
     pub request: &'d Quote,
-    /// Whether these stand in front of the summary.
-    pub is_in_front: bool,
+    /// Whether these stay in view.
+    pub is_in_view: bool,
     /// Whether they have asked for nothing since, as far as it is in view.
     pub is_open: bool,
 }
@@ -92,12 +92,12 @@ impl Dialogue {
         }
     }
 
-    /// A message that stays in view, in front of the summary or behind it.
-    pub(super) fn stay(&mut self, id: EntryId, message: &Message, is_in_front: bool, secrets: &Secrets) {
+    /// A message that stays in view, older than something that leaves it or not.
+    pub(super) fn stay(&mut self, id: EntryId, message: &Message, is_covered: bool, secrets: &Secrets) {
         if message.author == Author::Person {
-            let in_view = if is_in_front {
+            let in_view = if is_covered {
                 let text = spoken(&secrets.screen(&message.said()));
-                ViewedRequest::InFront(Quote { id, text: text.trim().to_owned() })
+                ViewedRequest::Covered(Quote { id, text: text.trim().to_owned() })
             } else {
                 ViewedRequest::Behind
             };
@@ -140,9 +140,9 @@ impl Dialogue {
         let is_behind = |turn: &Turn| matches!(turn.in_view, Some(ViewedRequest::Behind));
         let is_open = !self.turns.iter().any(is_behind);
         let asked = self.turns.iter().filter_map(move |turn| match (&turn.request, &turn.in_view) {
-            (Some(request), _) => Some(Goal { request, is_in_front: false, is_open }),
-            (None, Some(ViewedRequest::InFront(request))) => {
-                Some(Goal { request, is_in_front: true, is_open })
+            (Some(request), _) => Some(Goal { request, is_in_view: false, is_open }),
+            (None, Some(ViewedRequest::Covered(request))) => {
+                Some(Goal { request, is_in_view: true, is_open })
             }
             (None, Some(ViewedRequest::Behind) | None) => None,
         });

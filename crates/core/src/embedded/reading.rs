@@ -164,7 +164,7 @@ impl Reading {
         let mut all: BTreeMap<EntryId, (Option<&MessageDigest>, Option<&Original>)> = BTreeMap::new();
         leaving.iter().for_each(|(id, digest)| all.entry(*id).or_default().0 = Some(digest));
         material.visible.iter().for_each(|shown| all.entry(shown.0).or_default().1 = Some(shown));
-        // What stays cut may stand behind the summary: others' paths end before it.
+        // What stays cut may stand behind the summary, where others' paths have something else.
         let gone = all.iter().rev().find(|(_, (_, shown))| shown.is_none()).map(|(id, _)| *id);
         let end = gone.or(leaving.last().map(|(id, _)| *id));
         for (id, (original, shown)) in all {
@@ -195,7 +195,7 @@ impl Reading {
     }
 
     /// A message that stays in view cut: what was cut out of it is quoted, what is shown need not be.
-    fn leave_part(&mut self, id: EntryId, original: &MessageDigest, shown: &Arc<Message>, is_in_front: bool) {
+    fn leave_part(&mut self, id: EntryId, original: &MessageDigest, shown: &Arc<Message>, is_covered: bool) {
         for passage in original.passages() {
             self.take(Some(id), passage);
         }
@@ -206,7 +206,7 @@ impl Reading {
             hidden.for_each(|rule| self.obey(Some(id), rule.text, rule.reach));
         }
         // The digest that is kept for it is that of the whole message.
-        self.stay(id, &MessageDigest::new(shown.clone()), is_in_front);
+        self.stay(id, &MessageDigest::new(shown.clone()), is_covered);
     }
 
     /// A message that leaves view.
@@ -287,8 +287,8 @@ impl Reading {
         self.statements.extend(sentences_in(said).iter().map(|said| Finding::new(id, said, clock)));
     }
 
-    /// A message that stays in view, in front of the summary or behind it: what it shows need not be said again.
-    fn stay(&mut self, id: EntryId, digest: &MessageDigest, is_in_front: bool) {
+    /// A message that stays in view, older than something that leaves it or not: what it shows need not be said again.
+    fn stay(&mut self, id: EntryId, digest: &MessageDigest, is_covered: bool) {
         for passage in digest.shown_passages() {
             self.clock += passage.text.len() as u64;
             let clock = self.clock;
@@ -304,7 +304,7 @@ impl Reading {
             // The goal tells how it begins.
             digest.secrets().iter().for_each(|secret| self.secrets.remember(secret));
         }
-        self.dialogue.stay(id, digest.message(), is_in_front, &self.secrets);
+        self.dialogue.stay(id, digest.message(), is_covered, &self.secrets);
     }
 
     fn take(&mut self, id: Option<EntryId>, passage: &PassageFacts) {

@@ -171,24 +171,24 @@ fn write_rules(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens
     }
 }
 
-/// What the person was after where what is summarised ends. Where that stands in front of the summary, it is named so that nobody takes
-/// it for history.
+/// What the person was after where what is summarised ends. Where that is kept in view, mostly in front of the summary, it is named so that
+/// nobody takes it for history.
 fn write_goal(page: &mut SummaryPage<'_>, reading: &Reading, mut quota: Tokens) {
-    let Some(Goal { request, is_in_front, is_open }) = reading.dialogue.goal() else { return };
+    let Some(Goal { request, is_in_view, is_open }) = reading.dialogue.goal() else { return };
     let Quote { id, text } = request;
-    let head = match (is_in_front, is_open) {
+    let head = match (is_in_view, is_open) {
         (false, _) => format!("Asked ({id})"),
         // What is in view needs no pointer.
-        (true, true) => "Being worked on, in front of this".into(),
-        (true, false) => "Asked, in front of this".into(),
+        (true, true) => "Being worked on, in view".into(),
+        (true, false) => "Asked, in view".into(),
     };
-    if is_in_front {
+    if is_in_view {
         quota = quota.min(VIEWED_GOAL_MAX);
     }
     page.add_ends(&Spot::new(Section::Goal, 0, [*id]), &format!("{head}: {}", one_line(text)), &mut quota);
 }
 
-/// So much is said of a request that can be read in front of the summary.
+/// So much is said of a request that can be read whole.
 const VIEWED_GOAL_MAX: Tokens = Tokens(60);
 
 fn write_question(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {

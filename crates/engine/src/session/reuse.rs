@@ -4,7 +4,7 @@
 use super::{PlanOptions, Session};
 use crate::check::LookPoint;
 use crate::error::EngineError;
-use epitome_core::{EntryId, Mark, Outcome, Plan, PlanDraft, Prompts, Record, Trigger};
+use epitome_core::{EntryId, Form, Mark, Outcome, Plan, PlanDraft, Prompts, Record, Trigger};
 use std::cmp::Reverse;
 use std::sync::Arc;
 
@@ -30,12 +30,20 @@ impl Session {
         let hides_work = |id: EntryId| {
             log.compaction(id).is_some_and(|one| worked_on.iter().any(|&message| one.hides(message)))
         };
+        // What was cut out of messages behind it is told in its summary.
+        let tells_of_others = |id: EntryId| {
+            let is_others = |(message, form): &(EntryId, Form)| {
+                form.is_cut() && self.history().binary_search(message).is_err()
+            };
+            log.compaction(id).is_some_and(|one| one.forms.iter().any(is_others))
+        };
         let is_usable = |&(id, anchor): &(EntryId, EntryId)| {
             Some(anchor) > context.anchor()
                 && !context.is_undone(id)
                 && !self.is_outgrown(id)
                 && self.history().binary_search(&anchor).is_ok()
                 && !hides_work(id)
+                && !tells_of_others(id)
         };
         let mut found: Vec<(EntryId, EntryId)> = log.compactions().filter(is_usable).collect();
         found.sort_unstable_by_key(|&(id, anchor)| Reverse((anchor, id)));

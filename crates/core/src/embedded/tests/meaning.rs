@@ -201,21 +201,18 @@ fn draft_midway(behind: &[(EntryId, Arc<Message>)]) -> String {
 }
 
 #[test]
-fn a_request_that_stands_in_front_and_is_being_worked_on_is_the_goal() {
+fn a_request_that_stays_in_view_and_is_being_worked_on_is_the_goal() {
     let asked = "Now find out why the nightly export drops rows, and fix it.";
-    assert_eq!(
-        section(&draft_midway(&[]), "## Goal"),
-        [format!("Being worked on, in front of this: {asked}")]
-    );
+    assert_eq!(section(&draft_midway(&[]), "## Goal"), [format!("Being worked on, in view: {asked}")]);
     let since = (EntryId(4), person("Leave that now and write the changelog.").into());
     assert_eq!(
         section(&draft_midway(&[since]), "## Goal"),
-        [format!("Asked, in front of this: {asked}")],
+        [format!("Asked, in view: {asked}")],
         "something else has been asked for behind it"
     );
     let results = (EntryId(4), exchange(1, "Read", r#"{"path":"a.rs"}"#, "fn a() {}")[1].clone().into());
     assert!(
-        draft_midway(&[results]).contains("Being worked on, in front of this: Now find"),
+        draft_midway(&[results]).contains("Being worked on, in view: Now find"),
         "a result asks for nothing"
     );
 }
@@ -241,7 +238,7 @@ fn what_the_person_took_back_is_no_rule() {
 }
 
 #[test]
-fn what_stays_cut_behind_a_summary_does_not_put_others_in_front_of_it() {
+fn what_stays_cut_behind_a_summary_makes_nothing_before_it_a_goal() {
     let leaving = [
         (EntryId(0), person("Build the importer of the shop, please.").into()),
         (EntryId(1), model("It is built.").into()),
