@@ -7,7 +7,7 @@ use crate::embedded::{
     StatedRule, StatedSentence, WrittenNote, file_written, line_traits, notes_in, opening_of, purpose,
     rules_in, sentences_in,
 };
-use crate::facts::{PassageFacts, Voice, find_secrets, passages, spoken_passages};
+use crate::facts::{PassageFacts, Voice, find_secrets, passages, spoken_passages, takes_back};
 use crate::ledger::{FileUse, file_of};
 use crate::{Author, Call, CallId, EntryId, Message, Original, Role, ToolResult, fence};
 use std::collections::HashMap;
@@ -22,6 +22,7 @@ pub(crate) struct MessageDigest {
     secrets: OnceLock<Vec<Box<str>>>,
     carried_secrets: OnceLock<Vec<Box<str>>>,
     rules: OnceLock<Vec<StatedRule>>,
+    is_retraction: OnceLock<bool>,
     sentences: OnceLock<Vec<StatedSentence>>,
     notes: OnceLock<Vec<WrittenNote>>,
     purpose: OnceLock<Option<Box<str>>>,
@@ -40,6 +41,7 @@ impl MessageDigest {
             secrets: OnceLock::new(),
             carried_secrets: OnceLock::new(),
             rules: OnceLock::new(),
+            is_retraction: OnceLock::new(),
             sentences: OnceLock::new(),
             notes: OnceLock::new(),
             purpose: OnceLock::new(),
@@ -105,6 +107,11 @@ impl MessageDigest {
     /// The rules in what it says, a person's words taken for granted.
     pub(crate) fn rules(&self) -> &[StatedRule] {
         self.rules.get_or_init(|| rules_in(&self.message.said()))
+    }
+
+    /// Whether it takes back the message before it, a person's words taken for granted.
+    pub(crate) fn is_retraction(&self) -> bool {
+        *self.is_retraction.get_or_init(|| takes_back(&self.message.said()))
     }
 
     /// The sentences in what it says that say something, the model's words taken for granted.

@@ -13,7 +13,7 @@ use super::statement::{Finding, meaning_of, sentences_in};
 use super::table::{FactPlace, FactTable};
 use super::written::NotePlace;
 use crate::digest::MessageDigest;
-use crate::facts::{Passage, PassageFacts, RuleReach, Secrets, Sighting, Voice, rules, takes_back};
+use crate::facts::{Passage, PassageFacts, RuleReach, Secrets, Sighting, Voice, rules};
 use crate::ledger::Ledger;
 use crate::{Author, EntryId, Material, Message, Original, Role, fence};
 use std::borrow::Cow;
@@ -173,23 +173,23 @@ impl Reading {
             }
             let message = original.map(MessageDigest::message).or(shown.map(|(_, message)| &**message));
             message.into_iter().for_each(|message| self.ledger.update(id, message));
-            message.into_iter().for_each(|message| self.hear(id, message));
+            let kept = shown.filter(|_| original.is_none()).map(|shown| material.digests.digest(shown));
+            original.or(kept.as_deref()).into_iter().for_each(|digest| self.hear(id, digest));
             match (original, shown) {
                 (Some(original), Some((_, shown))) => self.leave_part(id, original, shown, Some(id) <= end),
                 (Some(original), None) => self.leave(id, original),
-                (None, Some(shown)) => self.stay(id, &material.digests.digest(shown), Some(id) < end),
-                (None, None) => {}
+                (None, _) => kept.iter().for_each(|kept| self.stay(id, kept, Some(id) < end)),
             }
         }
     }
 
     /// Forgets the rules of a message that the person takes back with this one.
-    fn hear(&mut self, id: EntryId, message: &Message) {
-        if message.author != Author::Person {
+    fn hear(&mut self, id: EntryId, digest: &MessageDigest) {
+        if digest.message().author != Author::Person {
             return;
         }
         let before = self.heard.replace(id);
-        if before.is_some() && takes_back(&message.said()) {
+        if before.is_some() && digest.is_retraction() {
             self.rules.retain(|rule| rule.source != before);
         }
     }

@@ -3,9 +3,9 @@
 
 use super::words::places;
 use crate::digest::MessageDigest;
-use crate::facts::{Class, Fact, FactHash, FactIndex, Mention, PassageFacts, Sighting, takes_back};
+use crate::facts::{Class, Fact, FactHash, FactIndex, Mention, PassageFacts, Sighting};
 use crate::ledger::Ledger;
-use crate::{Author, EntryId, Material, Message};
+use crate::{Author, EntryId, Material};
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -96,7 +96,7 @@ impl<'d> Inventory<'d> {
     pub(super) fn of(messages: &'d StockedMessages, ledger: &'d Ledger) -> Self {
         let mut inventory = Self::default();
         for (id, digest) in &messages.superseded {
-            inventory.hear(*id, digest.message());
+            inventory.hear(*id, digest);
             for passage in digest.passages() {
                 let sightings = passage.sightings();
                 sightings.for_each(|(sighting, hash)| inventory.see(*id, passage.author, sighting, hash));
@@ -104,7 +104,7 @@ impl<'d> Inventory<'d> {
             }
         }
         for (id, digest) in &messages.visible {
-            inventory.hear(*id, digest.message());
+            inventory.hear(*id, digest);
             for passage in digest.passages() {
                 inventory.end_work(passage);
                 let sightings = passage.sightings();
@@ -137,10 +137,10 @@ impl<'d> Inventory<'d> {
     }
 
     /// Takes down when a person spoke.
-    fn hear(&mut self, id: EntryId, message: &Message) {
-        if message.author == Author::Person {
+    fn hear(&mut self, id: EntryId, digest: &MessageDigest) {
+        if digest.message().author == Author::Person {
             self.heard.insert(id);
-            self.retractions.extend(takes_back(&message.said()).then_some(id));
+            self.retractions.extend(digest.is_retraction().then_some(id));
         }
     }
 
