@@ -122,22 +122,23 @@ impl LoadedSession {
         let (mut bytes, mut pass, mut marked) = (Vec::new(), first_pass, None);
         let number = self.number();
         for StoredEntry { id, parent, time_ms, entry, .. } in self.added() {
+            let place = native::LinePlace { conversation: number, at: *parent, time_ms: *time_ms };
             let line = match entry {
                 Entry::Mark(mark) => {
                     pass += u64::from(marked.is_some_and(|last| last != *time_ms));
                     marked = Some(*time_ms);
-                    native::mark_line(pass, number, *parent, mark)
+                    place.mark(pass, mark)
                 }
                 Entry::Message(_) => {
                     let Some(message) = self.messages.get(id) else { continue };
                     match parent {
-                        None if id.0 > 0 => native::root_line(number, message),
-                        Some(_) | None => native::message_line(number, *parent, message),
+                        None if id.0 > 0 => place.root(message),
+                        Some(_) | None => place.message(message),
                     }
                 }
-                Entry::Note { kind } => native::note_line(number, *parent, kind),
+                Entry::Note { kind } => place.note(kind),
                 // A file's own, and this is what came since; its place is kept, or later ids would name others.
-                Entry::Recorded(_) => native::note_line(number, *parent, "a compaction of another tool's"),
+                Entry::Recorded(_) => place.note("a compaction of another tool's"),
             };
             bytes.extend(line);
             leaf = if matches!(entry, Entry::Mark(_)) { leaf } else { Some(*id) };

@@ -4,6 +4,7 @@
 use crate::{Format, Originals};
 use epitome_core::{EntryId, Log, LogReader, Measure, SizeTable};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
@@ -33,6 +34,8 @@ pub struct Conversation {
     pub fixed: FixedParts,
     /// The model calls the file records, in order.
     pub replies: Vec<RecordedReply>,
+    /// When entries were added that came behind the file's own, where our own form says so; milliseconds since 1970.
+    pub added_times: HashMap<EntryId, u64>,
     /// Calls of subagents that stand between its own, where those are no conversations themselves.
     pub side_calls: Vec<SideCall>,
     /// What the file says of compactions its own tool made, in order.
@@ -47,6 +50,12 @@ impl Conversation {
     /// What a context of it is derived with; `measure` counts what is not shown whole.
     pub fn reader<'c>(&'c self, measure: &'c dyn Measure) -> LogReader<'c> {
         LogReader { log: &self.log, sizes: &self.sizes, measure, archive: &self.originals }
+    }
+
+    /// When entries were said, in milliseconds since 1970: replies where the file says it, and what was added to it.
+    pub fn recorded_times(&self) -> HashMap<EntryId, u64> {
+        let replied = self.replies.iter().filter_map(|reply| Some((reply.entry, reply.time_ms?)));
+        replied.chain(self.added_times.iter().map(|(entry, time_ms)| (*entry, *time_ms))).collect()
     }
 }
 

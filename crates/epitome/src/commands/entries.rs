@@ -61,8 +61,7 @@ pub fn rows(stored: &LoadedSession, file: &TranscriptFile, session: &Session) ->
     let path: HashSet<EntryId> = session.log().path_of(session.leaf()).into_iter().collect();
     let (view, told) = (ContextView::of(session), sizes_told(file, stored.number())?);
     let since = stored.entries.len() - stored.added().len();
-    let said: HashMap<EntryId, u64> =
-        conversation.replies.iter().filter_map(|reply| Some((reply.entry, reply.time_ms?))).collect();
+    let said = conversation.recorded_times();
     let mut rows = Vec::with_capacity(stored.entries.len());
     for one in &stored.entries {
         let is_message = matches!(one.entry, Entry::Message(_));

@@ -151,16 +151,15 @@ fn batch(conversation: &Conversation) -> Result<CommitBatch> {
     Ok(batch)
 }
 
-/// When entries were said, where the file tells. Files tell it of replies: what stands between two of them has the time of the first,
+/// When entries were said, where the file tells. Files of other tools tell it of replies, our own form of all that was added: what stands between two of them has the time of the first,
 /// and what stands before all of them that of the first of all.
 fn times(conversation: &Conversation) -> Vec<(EntryId, u64)> {
-    let replied: HashMap<EntryId, u64> =
-        conversation.replies.iter().filter_map(|reply| Some((reply.entry, reply.time_ms?))).collect();
-    let Some(&first) = replied.values().min() else { return Vec::new() };
+    let recorded = conversation.recorded_times();
+    let Some(&first) = recorded.values().min() else { return Vec::new() };
     let mut times: HashMap<EntryId, u64> = HashMap::new();
     for (id, _) in conversation.log.iter() {
         let before = conversation.log.parent(id).and_then(|parent| times.get(&parent)).copied();
-        times.insert(id, replied.get(&id).copied().or(before).unwrap_or(first));
+        times.insert(id, recorded.get(&id).copied().or(before).unwrap_or(first));
     }
     times.into_iter().collect()
 }

@@ -175,3 +175,24 @@ fn what_was_imported_has_the_times_of_its_file_and_is_found_by_them() {
         assert_eq!(found(&["--since", "2026-02-04"]), [json!(null); 0]);
     }
 }
+
+#[test]
+fn replies_of_copilot_cli_have_the_times_of_their_events() {
+    let desk = Desk::new();
+    let event = |kind: &str, time: &str, data: serde_json::Value| json!({"type": kind, "data": data, "id": time, "timestamp": time});
+    let lines = [
+        event(
+            "session.start",
+            "2026-01-31T09:28:00.000Z",
+            json!({"sessionId": "s", "selectedModel": "gpt-5"}),
+        ),
+        event("user.message", "2026-01-31T09:29:00.000Z", json!({"content": "where is the parser?"})),
+        event("assistant.message", "2026-01-31T09:30:00.000Z", json!({"content": "in parser.rs"})),
+    ];
+    let file: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let session = desk.import("events.jsonl", file);
+    let history = desk.json(&["history", &session, "--json"]);
+    let rows = history["entries"].as_array().expect("a list").iter();
+    let told: Vec<_> = rows.map(|row| json!([row["kind"], row["time_ms"]])).collect();
+    assert_eq!(told, [json!(["user", null]), json!(["reply", 1_769_851_800_000_u64])]);
+}

@@ -1,4 +1,4 @@
-//! Our own form is a session whole: paths, marks, labels, where it is; read again it has the same ids and gives the same bytes.
+//! Our own form is a session whole: paths, marks, labels, times, where it is; read again it has the same ids and gives the same bytes.
 
 use crate::desk::{Desk, PI, corpus, talk};
 use epitome_core::{Author, EntryId, Message, Policy, Role, Tokens};
@@ -32,16 +32,17 @@ fn with_engine<T>(desk: &Desk, act: impl AsyncFnOnce(&Engine, Checkout) -> T) ->
     })
 }
 
+/// When people spoke to the engine: 2026-02-02 02:40:00.
+const SAID_MS: u64 = 1_770_000_000_000;
+
 fn said(text: &str) -> HashedMessages {
     let messages = vec![(Message::text(Role::User, Author::Person, text), None)];
-    HashedMessages { messages, ..HashedMessages::default() }
+    HashedMessages { messages, time_ms: Some(SAID_MS), ..HashedMessages::default() }
 }
 
-/// The rows of a session, without when they were stored.
+/// The rows of a session, times included.
 fn entries(desk: &Desk, session: &str) -> Value {
-    let mut listing = desk.json(&["history", session, "--all", "--json"]);
-    let rows = listing["entries"].as_array_mut().expect("a list");
-    rows.iter_mut().for_each(|row| row["time_ms"] = Value::Null);
+    let listing = desk.json(&["history", session, "--all", "--json"]);
     json!([listing["leaf"], listing["entries"]])
 }
 
@@ -97,12 +98,12 @@ fn a_session_that_began_in_the_store_is_written_too() {
         let copy =
             desk.json(&["import", "born.epitome", "--json"])["session"].as_str().expect("one").to_owned();
         assert_eq!(entries(&desk, &copy), entries(&desk, &session));
-        let texts: Vec<Value> = entries(&desk, &copy)[1]
+        let told: Vec<Value> = entries(&desk, &copy)[1]
             .as_array()
             .expect("rows")
             .iter()
-            .map(|row| row["text"].clone())
+            .map(|row| json!([row["text"], row["time_ms"]]))
             .collect();
-        assert_eq!(texts, [json!("name a colour"), json!("and another")]);
+        assert_eq!(told, [json!(["name a colour", SAID_MS]), json!(["and another", SAID_MS])]);
     }
 }

@@ -58,6 +58,7 @@ mod tests {
     use epitome_core::{
         Author, Compaction, Entry, EntryId, Item, Log, Message, Role, SizeTable, Tail, Tokens, Trigger,
     };
+    use std::collections::HashMap;
     use std::sync::Arc;
 
     fn boundary(tail: Tail) -> Boundary {
@@ -98,6 +99,7 @@ mod tests {
             fixed,
             replies: Vec::new(),
             side_calls: Vec::new(),
+            added_times: HashMap::new(),
             compactions: Vec::new(),
             originals,
             names,

@@ -243,6 +243,7 @@ impl<'m> ClaudeSession<'m> {
             fixed: FixedParts { model, ..FixedParts::default() },
             replies: self.replies,
             side_calls: self.side_calls,
+            added_times: HashMap::new(),
             compactions: self.compactions,
             originals: made.originals,
             names: made.names,

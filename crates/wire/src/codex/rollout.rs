@@ -7,6 +7,7 @@ use crate::log_builder::{LogBuilder, Pairing, ParsedMessage};
 use crate::transcript::end_of_copied;
 use crate::{ByteSource, Conversation, FixedParts, Format, RecordedReply, ReportedUsage};
 use epitome_core::{Author, CallId, EntryId, Item as LogItem, Measure, Message, Role};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A rollout as far as it has been read.
@@ -188,6 +189,7 @@ impl<'m> Rollout<'m> {
             fixed: self.fixed,
             replies: self.replies,
             side_calls: Vec::new(),
+            added_times: HashMap::new(),
             compactions: Vec::new(),
             originals: made.originals,
             names: made.names,

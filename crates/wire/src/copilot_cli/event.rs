@@ -2,6 +2,7 @@
 //! costs itself and not its line.
 
 use crate::document::{ObjectView, View};
+use crate::timestamp::unix_ms;
 use serde::Deserialize;
 use std::borrow::Cow;
 
@@ -9,6 +10,8 @@ use std::borrow::Cow;
 pub(super) struct CopilotEvent<'a> {
     pub kind: Cow<'a, str>,
     pub id: Option<Cow<'a, str>>,
+    /// When it happened, in milliseconds since 1970.
+    pub time_ms: Option<u64>,
     /// The subagent it is of; none for the session's own.
     pub agent: Option<Cow<'a, str>>,
     pub data: ObjectView<'a>,
@@ -27,7 +30,9 @@ impl<'a> CopilotEvent<'a> {
         let CopilotHead { kind } = serde_json::from_str(line)?;
         let fields = View::parse(line)?.object().unwrap_or_default();
         let data = fields.get("data").and_then(View::object);
-        Ok(data.map(|data| Self { kind, id: fields.text("id"), agent: fields.text("agentId"), data }))
+        let time_ms = fields.text("timestamp").as_deref().and_then(unix_ms);
+        let (id, agent) = (fields.text("id"), fields.text("agentId"));
+        Ok(data.map(|data| Self { kind, id, time_ms, agent, data }))
     }
 
     /// Whether it tells of a subagent's beginning, by the call that started it.

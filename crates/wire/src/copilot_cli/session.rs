@@ -114,7 +114,7 @@ impl<'m> CopilotSession<'m> {
         if message.role == Role::Assistant {
             // A reply may come in several pieces. Behind anything else, nobody waits for what was called before.
             self.open.retain(|_, reply| Some(*reply) > self.newest_other);
-            self.note_reply(id, &event.data);
+            self.note_reply(id, event);
         } else {
             self.newest_other = self.newest_other.max(Some(id));
         }
@@ -130,10 +130,16 @@ impl<'m> CopilotSession<'m> {
     }
 
     /// Prompt tokens are not recorded, so there is no usage worth the name.
-    fn note_reply(&mut self, entry: EntryId, data: &ObjectView<'_>) {
-        let model = data.text("model").map(Into::into).or_else(|| self.fixed.model.clone());
+    fn note_reply(&mut self, entry: EntryId, event: &CopilotEvent<'_>) {
+        let model = event.data.text("model").map(Into::into).or_else(|| self.fixed.model.clone());
         self.fixed.model.clone_from(&model);
-        self.replies.push(RecordedReply { entry, model, usage: None, time_ms: None, is_copied: false });
+        self.replies.push(RecordedReply {
+            entry,
+            model,
+            usage: None,
+            time_ms: event.time_ms,
+            is_copied: false,
+        });
     }
 
     /// From here on nothing is covered by the compaction that begins, nor is an exchange that is not whole yet.
@@ -238,6 +244,7 @@ impl<'m> CopilotSession<'m> {
             fixed: std::mem::take(&mut self.fixed),
             replies: std::mem::take(&mut self.replies),
             side_calls: Vec::new(),
+            added_times: HashMap::new(),
             compactions: Vec::new(),
             originals: made.originals,
             names: made.names,

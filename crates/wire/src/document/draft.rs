@@ -9,6 +9,7 @@ use crate::{
     ByteSource, Conversation, FixedParts, OriginalPlace, Originals, RecordedReply, ReportedUsage, Span,
 };
 use epitome_core::{CallId, Compaction, Entry, EntryId, Log, Measure, MeasuredItem, Message, SizeTable};
+use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -210,6 +211,7 @@ impl<'d, D: Dialect> ConversationDraft<'d, D> {
             fixed: self.fixed,
             replies: self.replies,
             side_calls: Vec::new(),
+            added_times: HashMap::new(),
             compactions: Vec::new(),
             originals: self.originals,
             names: self.names,

@@ -25,6 +25,9 @@ pub struct AddedLine {
     /// Whether it stands below nothing, though there are entries already: a path of its own from the first message on.
     #[serde(default)]
     pub root: bool,
+    /// When it was said or decided, in milliseconds since 1970; files older than the field do not say.
+    #[serde(default)]
+    pub time_ms: Option<u64>,
     /// A mark.
     #[serde(default)]
     pub mark: Option<WrittenMark>,
@@ -58,6 +61,8 @@ struct NativeLine<'a> {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     root: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
+    time_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     mark: Option<WrittenMark>,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a Message>,
@@ -77,28 +82,59 @@ impl NativeLine<'_> {
     }
 }
 
-/// The line of a mark anchored `at` an entry, newline included. Those of one pass share its number, which
-/// [`next_pass`] gives.
+/// Where in the tree an entry was added, and when: what the line of any entry says beside the entry itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinePlace {
+    /// The conversation it belongs to.
+    pub conversation: usize,
+    /// The parent of a message or note, the anchor of a mark.
+    pub at: Option<EntryId>,
+    /// When it was said or decided, in milliseconds since 1970, where that is known.
+    pub time_ms: Option<u64>,
+}
+
+impl LinePlace {
+    /// The line of a mark, newline included. Those of one pass share its number, which [`next_pass`] gives.
+    pub fn mark(self, pass: u64, mark: &Mark) -> Vec<u8> {
+        NativeLine { pass: Some(pass), mark: Some(mark.clone().into()), ..self.line() }.bytes()
+    }
+
+    /// The line of a message, newline included.
+    pub fn message(self, message: &Message) -> Vec<u8> {
+        NativeLine { message: Some(message), ..self.line() }.bytes()
+    }
+
+    /// The line of a message that stands below nothing, newline included: where others have begun a path already, it is
+    /// the beginning of another.
+    pub fn root(self, message: &Message) -> Vec<u8> {
+        NativeLine { at: None, root: true, message: Some(message), ..self.line() }.bytes()
+    }
+
+    /// The line of a note, newline included: something of the path that is no part of the context, or what keeps the
+    /// place of something taken out.
+    pub fn note(self, note: &str) -> Vec<u8> {
+        NativeLine { note: Some(note), ..self.line() }.bytes()
+    }
+
+    fn line<'a>(self) -> NativeLine<'a> {
+        let Self { conversation, at, time_ms } = self;
+        NativeLine { conversation, at, time_ms, ..NativeLine::default() }
+    }
+}
+
+/// The line of a mark anchored `at` an entry, without a time; see [`LinePlace::mark`].
 pub fn mark_line(pass: u64, conversation: usize, at: Option<EntryId>, mark: &Mark) -> Vec<u8> {
-    let mark = Some(mark.clone().into());
-    NativeLine { conversation, pass: Some(pass), at, mark, ..NativeLine::default() }.bytes()
+    LinePlace { conversation, at, time_ms: None }.mark(pass, mark)
 }
 
-/// The line of a message below `at`, newline included.
+/// The line of a message below `at`, without a time; see [`LinePlace::message`].
 pub fn message_line(conversation: usize, at: Option<EntryId>, message: &Message) -> Vec<u8> {
-    NativeLine { conversation, at, message: Some(message), ..NativeLine::default() }.bytes()
+    LinePlace { conversation, at, time_ms: None }.message(message)
 }
 
-/// The line of a message that stands below nothing, newline included: where others have begun a path already, it is the
-/// beginning of another.
-pub fn root_line(conversation: usize, message: &Message) -> Vec<u8> {
-    NativeLine { conversation, root: true, message: Some(message), ..NativeLine::default() }.bytes()
-}
-
-/// The line of a note below `at`, newline included: something of the path that is no part of the context, or what keeps
-/// the place of something taken out.
+/// The line of a note below `at`, without a time; see [`LinePlace::note`].
 pub fn note_line(conversation: usize, at: Option<EntryId>, note: &str) -> Vec<u8> {
-    NativeLine { conversation, at, note: Some(note), ..NativeLine::default() }.bytes()
+    LinePlace { conversation, at, time_ms: None }.note(note)
 }
 
 /// The line that moves a conversation to another leaf, newline included.

@@ -25,7 +25,7 @@ mod v1;
 
 pub use header::{Header, VERSION, header, is_native, original, rewrap, wrap};
 pub(crate) use header::{NAME, is_header};
-pub use line::{AddedLine, fixed_line, leaf_line, mark_line, message_line, next_pass, note_line, root_line};
+pub use line::{AddedLine, LinePlace, fixed_line, leaf_line, mark_line, message_line, next_pass, note_line};
 pub use mark::WrittenMark;
 pub(crate) use read::decode;
 pub use read::read;

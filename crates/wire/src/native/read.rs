@@ -10,6 +10,7 @@ use crate::{
     RecordedReply, Span, Transcript,
 };
 use epitome_core::{Author, Entry, EntryId, Log, Mark, Measure, MeasuredItem, Message, Role, SizeTable};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Reads a file of ours; `inner` reads the original inside, in the format it is said to have.
@@ -42,6 +43,7 @@ fn born(source: &Arc<dyn ByteSource>, count: usize) -> Transcript {
         fixed: FixedParts::default(),
         replies: Vec::new(),
         side_calls: Vec::new(),
+        added_times: HashMap::new(),
         compactions: Vec::new(),
         originals: Originals::new(source.clone(), Format::Native),
         names: Vec::new(),
@@ -93,6 +95,7 @@ impl Growth<'_> {
             }
         }
         let at = if added.root { None } else { added.at.or(conversation.leaf) };
+        let (next, time_ms) = (EntryId(conversation.log.len() as u32), added.time_ms);
         let upgraded = added.entry.map(|entry| entry.upgrade(added.record, || branch_messages(conversation)));
         match (upgraded, added.mark, added.message, added.note) {
             (Some(UpgradedEntry::Mark(mark)), ..) => self.take_mark(number, at, *mark),
@@ -105,6 +108,17 @@ impl Growth<'_> {
                 self.take_entry(number, at, Entry::Note { kind });
             }
             (None, None, None, None) => {}
+        }
+        self.note_time(number, next, time_ms);
+    }
+
+    /// Keeps when the entry `id` was added, if the line that was just taken added it.
+    fn note_time(&mut self, number: usize, id: EntryId, time_ms: Option<u64>) {
+        let conversation = &mut self.transcript.conversations[number];
+        if let Some(time_ms) = time_ms.filter(|_| conversation.log.get(id).is_some()) {
+            conversation.added_times.insert(id, time_ms);
+            let reply = conversation.replies.last_mut().filter(|reply| reply.entry == id);
+            reply.into_iter().for_each(|reply| reply.time_ms = Some(time_ms));
         }
     }
 

@@ -12,6 +12,7 @@ use epitome_core::{
     Record, Role, SizeTable, Tail, Tokens,
 };
 use proptest::prelude::*;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 struct Letters;
@@ -76,6 +77,7 @@ fn inner(
             fixed,
             replies: Vec::new(),
             side_calls: Vec::new(),
+            added_times: HashMap::new(),
             compactions: Vec::new(),
             originals,
             names: Vec::new(),

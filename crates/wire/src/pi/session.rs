@@ -306,6 +306,7 @@ impl<'m> PiSession<'m> {
             fixed: self.fixed,
             replies: self.replies,
             side_calls: Vec::new(),
+            added_times: HashMap::new(),
             compactions: self.compactions,
             originals: self.originals,
             names: self.names,
