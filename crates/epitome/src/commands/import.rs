@@ -151,8 +151,9 @@ fn batch(conversation: &Conversation) -> Result<CommitBatch> {
     Ok(batch)
 }
 
-/// When entries were said, where the file tells. Files of other tools tell it of replies, our own form of all that was added: what stands between two of them has the time of the first,
-/// and what stands before all of them that of the first of all.
+/// When entries were said, where the file tells. Files of other tools tell it of replies, our own form of all that was
+/// added: what stands between two of them has the time of the first, and what stands before all of them that of the
+/// first of all.
 fn times(conversation: &Conversation) -> Vec<(EntryId, u64)> {
     let recorded = conversation.recorded_times();
     let Some(&first) = recorded.values().min() else { return Vec::new() };
