@@ -61,6 +61,8 @@ pub struct OpenStore {
     pub waiting: Runner,
     /// What to add to a command that means it.
     pub flag: String,
+    /// Why it can only be looked at; none where it can be written.
+    pub refused: Option<StoreError>,
 }
 
 impl StoreArgs {
@@ -126,12 +128,15 @@ impl StoreArgs {
         let opened = waiting.to_the_end(async {
             match address.open().await {
                 // Whoever only looks need not be able to write; whoever acts is told by the act.
-                Err(refused) if is_unwritable(&refused) => Ok(address.look().await.map_err(|_| refused)?),
-                opened => Ok(opened?),
+                Err(refused) if is_unwritable(&refused) => match address.look().await {
+                    Ok(store) => Ok((store, Some(refused))),
+                    Err(_) => Err(refused.into()),
+                },
+                opened => Ok((opened?, None)),
             }
         });
-        let store = opened.with_context(|| format!("cannot open the store {address}"))?;
-        Ok(OpenStore { store, waiting, flag: self.flag() })
+        let (store, refused) = opened.with_context(|| format!("cannot open the store {address}"))?;
+        Ok(OpenStore { store, waiting, flag: self.flag(), refused })
     }
 }
 

@@ -13,7 +13,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
 /// Another one where figures are read otherwise.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// What is known of files.
 pub struct SessionIndex<'c> {

@@ -6,6 +6,7 @@
 use super::resume::dashed;
 use super::{ContextSize, SessionFigures, SessionFile};
 use crate::input;
+use epitome_core::facts::spoken;
 use epitome_tokens::{Catalog, Prices, Usage};
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
@@ -155,9 +156,10 @@ impl<'c> SessionScan<'c> {
         self.prompts.clear();
     }
 
-    /// What was asked first; only the first time.
+    /// What was asked first; only the first time. What a harness says in the person's place was not asked.
     pub fn prompt(&mut self, text: &str) {
-        let text = text.trim();
+        let spoken = spoken(text);
+        let text = spoken.trim();
         if self.figures.prompt.is_none() && !text.is_empty() && !text.starts_with('<') {
             let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
             self.figures.prompt = Some(words.chars().take(PROMPT_CHARS_MAX).collect());

@@ -71,11 +71,23 @@ fn examine(args: &DoctorArgs) -> Result<StoreReport> {
         report.held = sessions.iter().filter(|one| one.is_held).map(|one| one.session).collect();
         open.wait(open.store.check())
     })();
+    report.problems.extend(open.refused.as_ref().map(|refused| unwritable(refused, args)));
     match looked {
-        Ok(problems) => report.problems = problems,
+        Ok(problems) => report.problems.extend(problems),
         Err(error) => report.problems.push(unopened(&error, args, Some(&open))),
     }
     Ok(report)
+}
+
+/// A store that answers whoever asks and takes nothing: `serve` would keep its sessions in memory.
+fn unwritable(refused: &StoreError, args: &DoctorArgs) -> StoreProblem {
+    let address = args.store.address().ok();
+    let remedy = match address.as_ref().and_then(|address| address.file()) {
+        Some(file) => format!("make {} and its folder writable", file.display()),
+        None => "give its user the right to write".to_owned(),
+    };
+    let what = format!("it can be looked at and not written: {refused}");
+    StoreProblem::new(None, what, format!("{remedy}, or name another store with --store"))
 }
 
 /// A store that cannot be looked into; its error says what to do, and of a damaged file it is said here.

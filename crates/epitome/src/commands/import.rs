@@ -8,6 +8,7 @@ use crate::store_place::OpenStore;
 use crate::transcript_file::TranscriptFile;
 use crate::{columns, draw, hint, input, progress, settings};
 use anyhow::{Context as _, Result, bail};
+use epitome_core::facts::spoken;
 use epitome_core::{Archive as _, Author, Entry, EntryId, KeptBodies, Role};
 use epitome_engine::AppendedEntry;
 use epitome_engine::store::{
@@ -205,7 +206,7 @@ fn title(file: &TranscriptFile, conversation: &Conversation, bytes: &[u8]) -> St
     };
     let asked =
         path.iter().filter(|id| is_asked(id)).filter_map(|&id| conversation.originals.message(id).ok());
-    let said = asked.map(|message| message.said()).find(|said| !said.trim().is_empty());
+    let said = asked.map(|message| spoken(&message.said()).into_owned()).find(|said| !said.trim().is_empty());
     columns::cut(&said.unwrap_or_default(), TITLE_CHARS)
 }
 

@@ -6,6 +6,10 @@ use anyhow::Result;
 use epitome_core::{EntryId, Mark};
 use epitome_engine::Session;
 
+/// Said of a compaction behind which another was made while it was taken back: the later one is what the model sees.
+const COVERED: &str =
+    "used again, and the context is as it was: a later compaction covers what it stands for";
+
 /// Uses the compaction again that is named, or the one taken back last.
 pub fn run(args: &RedoArgs) -> Result<()> {
     let act = StoredAct::open(&args.store, args.session, &ReadArgs::plain())?;
@@ -14,11 +18,13 @@ pub fn run(args: &RedoArgs) -> Result<()> {
         return act.tell(&ActLine::nothing(args.session, "no compaction was taken back"), args.json);
     };
     let done = act.run(act.engine().redo(act.checkout(), of))?;
+    let is_covered = before.context().slots() == done.session.context().slots();
+    let said = if is_covered { COVERED } else { "used again" };
     let line = ActLine {
         outcome: "redone",
         entry: Some(of),
         sizes: Some((act.tokens(&before), act.tokens(&done.session))),
-        ..ActLine::nothing(args.session, "used again")
+        ..ActLine::nothing(args.session, said)
     };
     act.tell(&line, args.json)
 }

@@ -130,6 +130,22 @@ fn a_session_in_the_store_is_called_what_it_is_called_here() {
 }
 
 #[test]
+fn a_session_is_not_called_by_what_its_harness_said() {
+    let home = Home::new();
+    let project = home.project();
+    let mut lines = home::claude(&project, CLAUDE, 2);
+    lines.remove(0);
+    lines[0]["message"]["content"] = json!("[Request interrupted by user]");
+    lines[2]["message"]["content"] = json!("mend the parser");
+    let path = home::claude_name(&project, CLAUDE);
+    home.write(&path, 0, &lines);
+    assert_eq!(home.parsed(&["sessions", "--json"])["sessions"][0]["prompt"], "mend the parser");
+    let file = home.path().join(path);
+    let imported = home.parsed(&["import", file.to_str().expect("UTF-8"), "--json"]);
+    assert_eq!(imported["title"], "mend the parser");
+}
+
+#[test]
 fn a_broken_index_is_an_empty_one() {
     let home = home_of_three();
     let before = home.printed(&["sessions", "--json"]);

@@ -59,12 +59,15 @@ fn contexts_come_back_byte_for_byte_along_a_chain_of_ten_compactions() {
             same(&step.before, "what was before the last");
             let line = desk.json(&["redo", "--session", &session, "--json"]);
             assert_eq!((&line["outcome"], &line["entry"]), (&json!("redone"), &json!(step.entry)));
+            assert_ne!(line["tokens_before"], line["tokens_after"], "nothing covers it");
             same(&step.after, "what was after the last");
         }
         // One in the middle is taken back, what came after it stays, and it can be used again.
         let (fourth, last) = (&steps[3], &steps[9]);
         desk.printed(&["undo", "--session", &session, &fourth.entry]);
-        desk.printed(&["redo", "--session", &session, &fourth.entry]);
+        let told = desk.printed(&["redo", "--session", &session, &fourth.entry]);
+        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.contains("the context is as it was: a later compaction covers"), "{told}");
         same(&last.after, "the end");
         // All taken back: the session as it was imported.
         for step in steps.iter().rev() {

@@ -212,6 +212,23 @@ fn a_session_that_somebody_works_on_is_looked_at_and_left_alone() {
     }
 }
 
+/// Of a file alone. A folder in the place of SQLite's shared memory keeps everybody from writing, whoever they are.
+#[test]
+fn a_store_that_can_only_be_looked_at_is_not_well() {
+    let desk = three(Desk::new());
+    let store = desk.store().to_str().expect("UTF-8").to_owned();
+    drop(std::fs::remove_file(format!("{store}-shm")));
+    std::fs::create_dir(format!("{store}-shm")).expect("there is room");
+    assert!(desk.printed(&["history", "s0001"]).contains("s0001"), "it can be looked at");
+    let ran = desk.run(&["doctor", "--json"]);
+    assert_eq!((ran.code, &*ran.err), (Some(1), "epitome: 1 problem found\n"), "{}", ran.out);
+    let report: serde_json::Value = serde_json::from_str(&ran.out).expect("one document");
+    let [what, remedy] =
+        ["what", "remedy"].map(|key| report["problems"][0][key].as_str().expect("it is told"));
+    assert!(what.starts_with("it can be looked at and not written: "), "{what}");
+    assert_eq!(remedy, format!("make {store} and its folder writable, or name another store with --store"));
+}
+
 #[test]
 fn a_store_that_cannot_be_opened_does_not_hide_the_tools_sessions() {
     let desk = Desk::new();
