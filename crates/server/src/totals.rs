@@ -2,7 +2,7 @@
 //! had, and what that saved and cost. Figures are our estimates of the provider's count, by model.
 
 use epitome_core::{Dollars, Tokens};
-use epitome_tokens::{Catalog, Usage};
+use epitome_tokens::{CacheUse, Catalog, ReducedRequest};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -98,28 +98,6 @@ pub(crate) struct TakenRequest {
     pub(crate) cache: CacheUse,
     /// Whether the provider said what it took.
     pub(crate) is_reported: bool,
-}
-
-/// What the provider says of its cache in its reply to a request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum CacheUse {
-    /// Nothing was read from it or written to it.
-    #[default]
-    Unused,
-    /// It was read; what is written to it costs no more than the prompt.
-    Free,
-    /// It was written to, at a price of its own.
-    Charged,
-}
-
-impl CacheUse {
-    pub(crate) fn of(usage: &Usage) -> Self {
-        match (usage.cache_read, usage.cache_write) {
-            (0, 0) => Self::Unused,
-            (_, 0) => Self::Free,
-            (_, _) => Self::Charged,
-        }
-    }
 }
 
 impl Default for TrafficCounter {
@@ -278,25 +256,11 @@ fn dollars_text(dollars: f64) -> String {
     format!("${dollars:.places$}")
 }
 
-/// What a request has saved. Both sides of the difference go by the same price: whoever uses no cache with us would
-/// have used none without.
+/// What a request has saved.
 fn saved(catalog: &Catalog, model: &str, request: &TakenRequest) -> Dollars {
     let TakenRequest { size: RequestSize { without, sent, .. }, rebuilt, cache, is_reported: _ } = *request;
-    let written = if cache == CacheUse::Unused { Tokens::ZERO } else { rebuilt };
-    // A model without a price has saved nothing of unknown price as long as nothing was saved.
-    if without == sent && written == Tokens::ZERO {
-        return Dollars(Some(0.0));
-    }
-    let Some(prices) = catalog.find(model).prices else { return Dollars::UNKNOWN };
-    let read = |Tokens(prompt)| {
-        let cache_read = if cache == CacheUse::Unused { 0 } else { prompt };
-        prices.value.cost(&Usage { prompt, cache_read, ..Usage::default() })
-    };
-    let write = |Tokens(prompt)| {
-        let cache_write = if cache == CacheUse::Charged { prompt } else { 0 };
-        prices.value.cost(&Usage { prompt, cache_write, ..Usage::default() })
-    };
-    Dollars(Some(read(without) - read(sent) - (write(written) - read(written))))
+    let request = ReducedRequest { without: without.0, sent: sent.0, rebuilt: rebuilt.0, cache };
+    Dollars(request.dollars_saved(catalog.find(model).prices.map(|prices| prices.value).as_ref()))
 }
 
 fn known_sum(one: Dollars, other: Dollars) -> Dollars {

@@ -54,8 +54,8 @@ impl PriceSum {
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 struct Saving {
     tokens: u64,
-    /// What these would have cost from the provider's cache, which is the least.
-    dollars_cached: PriceSum,
+    /// What these would have cost, less what rebuilding took: below zero where it has not paid yet.
+    dollars: PriceSum,
 }
 
 /// One line of the list.
@@ -141,7 +141,7 @@ impl CostLine {
                 self.primary.output = self.primary.output.saturating_add(usage.output);
                 self.primary.dollars.add(*dollars);
                 self.saved.tokens = self.saved.tokens.saturating_add(*saved);
-                self.saved.dollars_cached.add(*saved_dollars);
+                self.saved.dollars.add(*saved_dollars);
             }
             CostPart::Observation => self.observed += 1,
             CostPart::Pass { record } => {
@@ -183,7 +183,7 @@ fn page(listing: &CostListing) -> Page {
                 saved_dollars,
             ]
         };
-        let saved = [grouped(line.saved.tokens), money(line.saved.dollars_cached)];
+        let saved = [grouped(line.saved.tokens), money(line.saved.dollars)];
         table.add(cells(&line.key, "primary", &line.primary, saved), false);
         // The embedded summariser calls nobody.
         if line.compactor.calls > 0 || line.compactor.dollars.0 != Some(0.0) {

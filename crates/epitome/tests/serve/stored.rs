@@ -125,6 +125,24 @@ fn cost(stage: &Stage) -> Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
+/// The provider's counts are a few tokens beside ours.
+#[test]
+fn what_was_saved_is_the_same_to_whoever_asks_the_server_or_the_store() {
+    let stage = Stage::new("");
+    let proxy = stage.serve(&ARGS);
+    let mut talk = talk();
+    (0..TURNS).for_each(|turn| talk.say(&proxy, &words(turn)));
+    let stats = proxy.get("/api/v1/stats");
+    assert!(proxy.interrupt(), "it ends well");
+    let saved = cost(&stage)["total"]["saved"].clone();
+    let counted = |name: &str| stats[name].as_f64().expect("a number");
+    let served = [counted("tokens_without") - counted("tokens_sent"), counted("dollars_saved")];
+    for (served, name) in served.into_iter().zip(["tokens", "dollars"]) {
+        let stored = saved[name].as_f64().expect("a number");
+        assert!((stored / served - 1.0).abs() < 0.1, "{name}: {stored} beside {served}");
+    }
+}
+
 /// Looks until something is so, or for as long as a server is waited for.
 fn until(mut is_so: impl FnMut() -> bool) {
     let until = Instant::now() + LEASE_TIME;

@@ -1,8 +1,8 @@
 //! Totals of a few requests.
 
-use super::{CacheUse, RequestSize, RequestTotals, TakenRequest, TrafficCounter};
+use super::{RequestSize, RequestTotals, TakenRequest, TrafficCounter};
 use epitome_core::{Dollars, Tokens};
-use epitome_tokens::Catalog;
+use epitome_tokens::{CacheUse, Catalog};
 
 const MODEL: &str = "claude-sonnet-4-5";
 

@@ -3,7 +3,7 @@
 use crate::stored_session::LoadedSession;
 use epitome_core::{Entry, EntryId, Mark, Record, Tokens, UsageMark};
 use epitome_store::StoredEntry;
-use epitome_tokens::{Catalog, Usage};
+use epitome_tokens::{CacheUse, Catalog, ReducedRequest, Usage};
 use epitome_wire::ReportedUsage;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -34,17 +34,39 @@ pub(super) enum CostPart {
     Observation,
 }
 
+/// What compactions before a call have changed in it.
+#[derive(Clone, Copy, Default)]
+struct CallReduction {
+    /// What it did not send because of them.
+    freed: u64,
+    /// What it had to send anew, being the first behind one.
+    rebuilt: u64,
+    /// The window they were made for: no provider would have taken more.
+    window: u64,
+    /// What it would not have sent, had what was observed been done.
+    observed: u64,
+}
+
 /// A call at list prices, with what it did not send.
-fn priced(catalog: &Catalog, time_ms: Option<u64>, model: &str, usage: Usage, saved: u64) -> CostItem {
+fn priced(
+    catalog: &Catalog,
+    time_ms: Option<u64>,
+    model: &str,
+    usage: Usage,
+    reduction: CallReduction,
+) -> CostItem {
     let prices = catalog.find(model).prices.map(|prices| prices.value);
-    let cached = Usage { prompt: saved, cache_read: saved, ..Usage::default() };
+    let CallReduction { freed, rebuilt, window, observed } = reduction;
+    let sent = usage.prompt;
+    let without = sent.saturating_add(freed).min(window).max(sent);
+    let reduced = ReducedRequest { without, sent, rebuilt, cache: CacheUse::of(&usage) };
     let part = CostPart::Call {
         usage,
         dollars: prices.map(|prices| prices.cost(&usage)),
-        saved,
+        saved: without - sent,
         is_estimated: false,
-        observed: 0,
-        saved_dollars: if saved == 0 { Some(0.0) } else { prices.map(|prices| prices.cost(&cached)) },
+        observed,
+        saved_dollars: reduced.dollars_saved(prices.as_ref()),
     };
     CostItem { time_ms, model: model.to_owned(), part }
 }
@@ -66,27 +88,26 @@ fn calls_of_file(stored: &LoadedSession, catalog: &Catalog) -> Vec<CostItem> {
     let item = |(time_ms, model, used): (Option<u64>, Option<&str>, Option<ReportedUsage>)| {
         let ReportedUsage { prompt, output, cache_read, cache_write } = used?;
         let usage = Usage { prompt, output, cache_read, cache_write, ..Usage::default() };
-        Some(priced(catalog, time_ms, model.unwrap_or(known), usage, 0))
+        Some(priced(catalog, time_ms, model.unwrap_or(known), usage, CallReduction::default()))
     };
     own.chain(aside).filter_map(item).collect()
 }
 
-/// A call as a mark tells of it, which did not send what was `freed`, and would not have sent what was `observed`.
+/// A call as a mark tells of it.
 fn marked_call(
     catalog: &Catalog,
     one: &StoredEntry,
     mark: &UsageMark,
     known: &str,
-    freed: u64,
-    would: u64,
+    reduction: CallReduction,
 ) -> CostItem {
     let model = if mark.model.is_empty() { known } else { &mark.model };
     let (prompt, output) = (mark.prompt.0, mark.tokens.less(mark.prompt).0);
     let (cache_read, cache_write) = (mark.cache_read.0, mark.cache_write.0);
     let usage = Usage { prompt, output, cache_read, cache_write, ..Usage::default() };
-    let mut item = priced(catalog, one.time_ms, model, usage, freed);
-    if let CostPart::Call { is_estimated, observed, .. } = &mut item.part {
-        (*is_estimated, *observed) = (mark.is_estimated, would);
+    let mut item = priced(catalog, one.time_ms, model, usage, reduction);
+    if let CostPart::Call { is_estimated, .. } = &mut item.part {
+        *is_estimated = mark.is_estimated;
     }
     item
 }
@@ -94,7 +115,7 @@ fn marked_call(
 /// Everything of a session that took tokens, in the order it happened.
 pub(super) fn items(stored: &LoadedSession, catalog: &Catalog) -> Vec<CostItem> {
     let mut items = calls_of_file(stored, catalog);
-    let (mut freed, mut observed) = (0_u64, 0_u64);
+    let mut reduction = CallReduction::default();
     let (undone, taken_over) = (undone(stored), taken_over(stored));
     let known = stored.listed.about.model.as_str();
     let mut calls = HashSet::new();
@@ -104,12 +125,15 @@ pub(super) fn items(stored: &LoadedSession, catalog: &Catalog) -> Vec<CostItem> 
                 // A reply that its client sent back in other words is in the session twice, and its call was one.
                 let is_news = calls.insert(call_of(stored, one, usage));
                 if is_news && usage.prompt > Tokens::ZERO && one.id.index() >= taken_over {
-                    items.push(marked_call(catalog, one, usage, known, freed, observed));
+                    items.push(marked_call(catalog, one, usage, known, reduction));
+                    reduction.rebuilt = 0;
                 }
             }
             Mark::Compaction { record, .. } | Mark::Edit { record, .. } => {
                 if !undone.contains(&one.id) {
-                    freed = freed.saturating_add(record.tokens_before.less(record.tokens_after).0);
+                    let freed = record.tokens_before.less(record.tokens_after).0;
+                    reduction.freed = reduction.freed.saturating_add(freed);
+                    (reduction.rebuilt, reduction.window) = (record.tokens_after.0, record.budget.window.0);
                 }
                 if one.id.index() < taken_over {
                     continue;
@@ -135,7 +159,7 @@ pub(super) fn items(stored: &LoadedSession, catalog: &Catalog) -> Vec<CostItem> 
             | Mark::Reset
             | Mark::Request { .. } => {}
             Mark::Observation { record, saved } => {
-                observed = saved.0;
+                reduction.observed = saved.0;
                 let time_ms = record.time_ms.or(one.time_ms);
                 items.push(CostItem { time_ms, model: summarizer(record), part: CostPart::Observation });
             }
