@@ -84,6 +84,20 @@ fn a_branch_is_left_with_a_word_on_it_and_lists_show_that() {
 }
 
 #[test]
+fn a_session_is_inspected_up_to_where_it_is() {
+    let desk = Desk::new();
+    desk.put("talk.json", talk(10));
+    desk.printed(&["import", "talk.json"]);
+    let counts = || {
+        let survey = desk.json(&["inspect", "--session", "s0001", "--json"]);
+        ["turns", "replies"].map(|name| survey[name].as_u64().expect("a number"))
+    };
+    assert_eq!(counts(), [11, 10]);
+    desk.printed(&["rollback", "s0001", "m0005"]);
+    assert_eq!(counts(), [3, 3]);
+}
+
+#[test]
 fn a_stored_session_is_inspected_and_replayed_as_its_file_is() {
     let desk = Desk::new();
     let session = desk.import("session.jsonl", corpus(PI));

@@ -102,6 +102,7 @@ impl Survey {
         let read = PathReading::of(conversation, walk.context(), &path)?;
         let held = held(&walk, &read, &assembly)?;
         let items = || path.iter().filter_map(|&id| conversation.log.item(id));
+        let on_path: HashSet<EntryId> = path.iter().copied().collect();
         let named = |name: &str| Some(name.to_owned()).filter(|name| !name.is_empty());
         Ok(Self {
             file: file.path.display().to_string(),
@@ -129,7 +130,7 @@ impl Survey {
             scale: budget.scale,
             turns: items().filter(|item| item.opens_turn()).count(),
             exchanges: items().filter(|item| !item.calls.is_empty()).count(),
-            replies: conversation.replies.len(),
+            replies: conversation.replies.iter().filter(|reply| on_path.contains(&reply.entry)).count(),
             usage: walk.measured.as_ref().map(|call| call.usage),
             largest: largest(&held),
             conversion: Conversion::of(walk.measured.as_ref(), &budget),
