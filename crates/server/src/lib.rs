@@ -20,6 +20,7 @@ mod checkpoints;
 mod client_compaction;
 mod client_wait;
 mod compact_body;
+mod connection_threads;
 mod credentials;
 mod early_stream;
 mod element;

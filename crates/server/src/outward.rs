@@ -14,11 +14,12 @@ use axum::response::Response;
 use bytes::Bytes;
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Method, Request};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::error::Error;
 use std::io::{self, ErrorKind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::runtime::{Handle, Id as RuntimeId};
 
 /// A connection that is not made by then will not be made.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(20);
@@ -26,11 +27,14 @@ const CONNECT_TIME_MAX: Duration = Duration::from_secs(20);
 /// Whoever asks whether the server is ready waits no longer: monitoring systems take a slow answer for none.
 const REACH_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// Connections to the providers, shared by all requests.
+/// Connections to the providers, shared by all requests of a thread.
 pub(crate) struct Outward {
-    kept: Client,
+    /// Connections that are used again, by the runtime that drives them: through another's a request would wait twice until a
+    /// thread is woken.
+    kept: Mutex<HashMap<RuntimeId, Client>>,
     /// Makes a connection for each request, and keeps none.
     fresh: Client,
+    silence_max: Duration,
     /// Upstreams that have answered since a new connection to them failed: of those a connection may be kept.
     answered: Mutex<HashSet<String>>,
     hop: HopId,
@@ -48,15 +52,17 @@ impl Outward {
     /// Ready to connect. Replies are passed on as they come: packed ones stay packed, and a redirect is the
     /// client's to follow, since it may lead where its key must not go.
     pub(crate) fn new(silence_max: Duration) -> Result<Self, reqwest::Error> {
-        let client = || -> ClientBuilder {
-            Client::builder()
-                .no_gzip()
-                .redirect(Policy::none())
-                .connect_timeout(CONNECT_TIME_MAX)
-                .read_timeout(silence_max)
-        };
-        let (kept, fresh) = (client().build()?, client().pool_max_idle_per_host(0).build()?);
-        Ok(Self { kept, fresh, answered: Mutex::default(), hop: HopId::new() })
+        let fresh = client_of(silence_max).pool_max_idle_per_host(0).build()?;
+        Ok(Self { kept: Mutex::default(), fresh, silence_max, answered: Mutex::default(), hop: HopId::new() })
+    }
+
+    fn kept(&self) -> Client {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let client = kept.entry(Handle::current().id());
+        // One of the same kind could be made before; where this one cannot, each request has a connection of its own.
+        client
+            .or_insert_with(|| client_of(self.silence_max).build().unwrap_or_else(|_| self.fresh.clone()))
+            .clone()
     }
 
     /// Refuses what this server itself has sent.
@@ -80,7 +86,7 @@ impl Outward {
         let mut headers = headers::to_upstream_readable(path.headers);
         path.beta.into_iter().for_each(|beta| headers::ask_for_beta(&mut headers, beta));
         self.hop.mark(&mut headers, to);
-        let request = self.kept.request(Method::POST, to.join(path.path, path.query)).headers(headers);
+        let request = self.kept().request(Method::POST, to.join(path.path, path.query)).headers(headers);
         self.deliver(to, request.body(body).build()).await
     }
 
@@ -97,7 +103,7 @@ impl Outward {
         headers.extend(length.map(|length| (CONTENT_LENGTH, length.clone())));
         self.hop.mark(&mut headers, to);
         let url = to.join(path, parts.uri.query());
-        let mut request = self.kept.request(parts.method.clone(), url).headers(headers);
+        let mut request = self.kept().request(parts.method.clone(), url).headers(headers);
         if length.is_some() || parts.headers.contains_key(TRANSFER_ENCODING) {
             request = request.body(match body {
                 PassedBody::Whole(bytes) => bytes.into(),
@@ -119,7 +125,7 @@ impl Outward {
         let failed = |error| unreachable(to, error);
         let request = request.map_err(failed)?;
         let again = request.try_clone();
-        let error = match self.kept.execute(request).await {
+        let error = match self.kept().execute(request).await {
             Ok(reply) => {
                 self.answered().insert(to.to_string());
                 return Ok(reply);
@@ -139,6 +145,14 @@ impl Outward {
     fn answered(&self) -> MutexGuard<'_, HashSet<String>> {
         self.answered.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn client_of(silence_max: Duration) -> ClientBuilder {
+    Client::builder()
+        .no_gzip()
+        .redirect(Policy::none())
+        .connect_timeout(CONNECT_TIME_MAX)
+        .read_timeout(silence_max)
 }
 
 /// Whether a connection was closed before a byte of the reply came, and not for want of time.

@@ -3,6 +3,7 @@
 use crate::books::Books;
 use crate::chain::ChainKey;
 use crate::checkpoints::Checkpoints;
+use crate::connection_threads::ConnectionThreads;
 use crate::hand_over::{self, Neighbours};
 use crate::idle;
 use crate::learned;
@@ -16,19 +17,19 @@ use crate::settings::{ServerSettings, ServerSettingsError, ServerStore, check_lo
 use crate::surroundings::SeenSurroundings;
 use crate::totals::{ServerTotals, TrafficCounter};
 use axum::Router;
-use axum::serve::ListenerExt;
 use epitome_engine::store::{MemoryStore, Store};
 use epitome_engine::{Engine, TokioRuntime};
-use futures_util::future::{Either, select};
-use std::future::{Future, IntoFuture};
+use futures_util::future::select;
+use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
-use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
 /// A server that has its address and serves nobody yet.
@@ -57,9 +58,9 @@ pub enum ServeError {
     /// Secure connections cannot be made.
     #[error("cannot prepare connections to the providers")]
     Outward(#[source] reqwest::Error),
-    /// The listener broke.
-    #[error("the server stopped listening")]
-    Broken(#[source] io::Error),
+    /// There are no threads to serve connections.
+    #[error("cannot start the threads that serve connections")]
+    Threads(#[source] io::Error),
 }
 
 impl Server {
@@ -100,36 +101,23 @@ impl Server {
         self,
         stop: impl Future<Output = S> + Send + 'static,
     ) -> Result<ServerTotals, ServeError> {
-        // Small events must not wait for the acknowledgement of the ones before. A socket that refuses is slower, no more.
-        let listener = self.listener.tap_io(|socket| drop(socket.set_nodelay(true)));
-        let (leaving, left) = oneshot::channel();
-        let stop = async move { drop(leaving.send(stop.await)) };
-        let serving = axum::serve(listener, self.router).with_graceful_shutdown(stop).into_future();
+        let mut threads = ConnectionThreads::start(&self.router).map_err(ServeError::Threads)?;
         let watching = tokio::spawn(idle::watch(self.state.clone()));
         let giving = tokio::spawn(hand_over::watch(self.state.clone()));
-        let served = match select(pin!(serving), pin!(hurry(left))).await {
-            Either::Left((served, _)) => served,
-            Either::Right(_) => Ok(()),
-        };
+        let again = threads.take_from(self.listener, stop).await;
+        select(pin!(threads.finish()), pin!(timeout(LEAVING_TIME_MAX, again))).await;
         watching.abort();
         giving.abort();
         // Compactions that still wait for a model are let go: what they are about the client sends again.
         self.state.ending.send_replace(true);
         self.state.leave().await;
-        served.map_err(ServeError::Broken)?;
+        threads.end().await;
         Ok(self.state.counter.totals())
     }
 }
 
 /// So long requests under way are waited for once the server is told to stop: those who run it wait as long before they kill it.
 pub const LEAVING_TIME_MAX: Duration = Duration::from_secs(30);
-
-/// Ends when requests under way are waited for no longer.
-async fn hurry<S: Future<Output = ()>>(left: oneshot::Receiver<S>) {
-    // It is told to stop, or nobody can do so any more.
-    let Ok(again) = left.await else { return std::future::pending().await };
-    drop(timeout(LEAVING_TIME_MAX, again).await);
-}
 
 impl ServerState {
     /// A state in which nothing was said yet.
@@ -154,6 +142,7 @@ impl ServerState {
             responses: SeenResponses::default(),
             outward,
             newcomers: tokio::sync::Mutex::default(),
+            newcomer_count: AtomicU64::default(),
             key,
             lists: SeenLists::default(),
             surroundings: SeenSurroundings::default(),

@@ -21,6 +21,7 @@ use epitome_engine::store::{SessionId, TenantId};
 use epitome_engine::{AppendedEntry, Engine, PreparedSession, Step};
 use std::collections::HashSet;
 use std::net::SocketAddr;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
@@ -43,6 +44,8 @@ pub(crate) struct ServerState {
     pub(crate) outward: Outward,
     /// Held while a history nobody knows is taken up: requests that come at once must find the same session.
     pub(crate) newcomers: tokio::sync::Mutex<()>,
+    /// So many were taken up: whoever waited for nobody has nothing to look for again.
+    pub(crate) newcomer_count: AtomicU64,
     /// The secret that hashes are keyed with.
     pub(crate) key: ChainKey,
     /// The lists that requests brought lately.

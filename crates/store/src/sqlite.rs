@@ -4,6 +4,7 @@
 //! Several processes may share a file; each session is worked on by one of them at a time ([`holder`]).
 
 mod admin;
+mod begun;
 mod commit;
 mod file;
 mod holder;
@@ -13,6 +14,7 @@ mod search;
 mod tenants;
 mod writer;
 
+use self::begun::{BegunSessions, FIRST_FENCE, numbers_ahead};
 use self::holder::{Holder, RENEWAL_TIME, now_ms, strike_gone, take_lease};
 use self::tenants::TenantTable;
 use self::writer::WriteQueue;
@@ -45,6 +47,7 @@ pub struct SqliteStore {
     readers: Mutex<Vec<Connection>>,
     /// Numbers of tenants, and of sessions theirs, as far as they were needed.
     tenants: Mutex<TenantTable>,
+    begun: Arc<BegunSessions>,
 }
 
 impl fmt::Debug for SqliteStore {
@@ -75,8 +78,8 @@ impl SqliteStore {
             }
         };
         let writer = WriteQueue::new(connection, RENEWAL_TIME, Box::new(rest))?;
-        let (readers, tenants) = (Mutex::default(), Mutex::default());
-        Ok(Self { path: path.to_owned(), is_looking: false, secret, writer, holder, readers, tenants })
+        let (readers, tenants, begun) = (Mutex::default(), Mutex::default(), Arc::default());
+        Ok(Self { path: path.to_owned(), is_looking: false, secret, writer, holder, readers, tenants, begun })
     }
 
     /// Opens a file that may not be written, to look at what is in it: whatever would write fails, and says so.
@@ -88,7 +91,8 @@ impl SqliteStore {
         let secret = schema::secret_of_current(&connection)?;
         let writer = WriteQueue::new(connection, RENEWAL_TIME, Box::new(|_| ()))?;
         let (holder, readers, tenants) = (Arc::new(Holder::looking()), Mutex::default(), Mutex::default());
-        Ok(Self { path: path.to_owned(), is_looking: true, secret, writer, holder, readers, tenants })
+        let begun = Arc::default();
+        Ok(Self { path: path.to_owned(), is_looking: true, secret, writer, holder, readers, tenants, begun })
     }
 
     /// Reads; what is read is as it was at one moment.
@@ -140,7 +144,7 @@ impl SqliteStore {
 
     /// The number of the tenant of a session.
     fn tenant_of(&self, connection: &Connection, session: SessionId) -> Result<i64, StoreError> {
-        if let Some(&number) = self.tenants().sessions.get(&session) {
+        if let Some(number) = self.remembered_tenant(session) {
             return Ok(number);
         }
         let found: Option<i64> = connection
@@ -163,12 +167,19 @@ impl SqliteStore {
             Ok(tenant) => tenant,
             Err(error) => return ready(Err(error)),
         };
-        let act = move |connection: &Connection| act(connection, tenant);
-        match durability {
+        let begun = self.begun.tenant(session).map(|_| self.begun.clone());
+        let making = begun.clone();
+        let act = move |connection: &Connection| {
+            making.map_or(Ok(()), |begun| begun.write(connection, session))?;
+            act(connection, tenant)
+        };
+        let written = match durability {
             // Who waits for the disk is on a thread that may wait.
             Durability::Disk => self.writer.write_here(durability, act),
             Durability::System => self.writer.write(durability, act),
-        }
+        };
+        let Some(begun) = begun else { return written };
+        Box::pin(async move { written.await.inspect(|_| begun.forget(session)) })
     }
 
     /// Reads something of a session of a tenant.
@@ -185,16 +196,49 @@ impl SqliteStore {
         if self.is_looking {
             return ready(Ok(()));
         }
-        let holder = self.holder.clone();
-        self.writer.write(Durability::System, move |connection| holder.leave(connection))
+        let (holder, begun) = (self.holder.clone(), self.begun.clone());
+        self.writer.write(Durability::System, move |connection| {
+            begun.give_numbers_back(connection)?;
+            holder.leave(connection)
+        })
     }
 
     /// The number of the tenant of a session, wherever it is known.
     fn known_tenant(&self, session: SessionId) -> Result<i64, StoreError> {
-        if let Some(&number) = self.tenants().sessions.get(&session) {
+        if let Some(number) = self.remembered_tenant(session) {
             return Ok(number);
         }
         self.read(|connection| self.tenant_of(connection, session))
+    }
+
+    fn remembered_tenant(&self, session: SessionId) -> Option<i64> {
+        let remembered = self.tenants().sessions.get(&session).copied();
+        remembered.or_else(|| self.begun.tenant(session))
+    }
+
+    /// What was read of a session; or what there is to read of one that was begun, and that the file does not have yet.
+    fn unless_begun<T>(
+        &self,
+        session: SessionId,
+        read: Result<T, StoreError>,
+        nothing: impl FnOnce() -> T,
+    ) -> Result<T, StoreError> {
+        match read {
+            Err(StoreError::NoSession(_)) if self.begun.tenant(session).is_some() => Ok(nothing()),
+            read => read,
+        }
+    }
+
+    /// Begins a session of which nothing is written yet, where this process has a number for it.
+    fn begin_unwritten(&self, tenant: TenantId) -> Option<Lease> {
+        let number = self.tenants().numbers.get(&tenant).copied()?;
+        if !self.holder.is_sure() {
+            return None;
+        }
+        let session = self.begun.begin(number, self.holder.number(), now_ms())?;
+        let lease = Lease { session, fence: FIRST_FENCE };
+        self.holder.keep(lease);
+        Some(lease)
     }
 }
 
@@ -230,6 +274,9 @@ impl Store for SqliteStore {
     }
 
     fn begin(&self, tenant: TenantId) -> BoxFuture<'_, Result<Lease, StoreError>> {
+        if let Some(lease) = self.begin_unwritten(tenant) {
+            return ready(Ok(lease));
+        }
         let holder = self.holder.clone();
         // As one that is made and then leased: the first commit that must be on disk takes both there.
         let made = self.writer.write(Durability::System, move |connection| {
@@ -238,21 +285,28 @@ impl Store for SqliteStore {
             }
             let (session, number) = commit::create(connection, tenant, now_ms())?;
             let fence = take_lease(connection, number, session, &holder)?;
-            Ok((Lease { session, fence: fence.ok_or(StoreError::Leased(session))? }, number))
+            let lease = Lease { session, fence: fence.ok_or(StoreError::Leased(session))? };
+            Ok((lease, number, numbers_ahead(connection)?))
         });
         Box::pin(async move {
-            let (lease, number) = made.await?;
-            self.tenants().remember_session(lease.session, number);
+            let (lease, number, ahead) = made.await?;
+            self.begun.keep_numbers(ahead);
+            let mut tenants = self.tenants();
+            tenants.remember(tenant, number);
+            tenants.remember_session(lease.session, number);
             Ok(lease)
         })
     }
 
     fn open(&self, session: SessionId) -> BoxFuture<'_, Result<StoredSession, StoreError>> {
-        ready(self.read_of(session, |connection, tenant| read::session(connection, tenant, session)))
+        let read = self.read_of(session, |connection, tenant| read::session(connection, tenant, session));
+        ready(self.unless_begun(session, read, StoredSession::empty))
     }
 
     fn open_whole(&self, session: SessionId) -> BoxFuture<'_, Result<StoredSession, StoreError>> {
-        ready(self.read_of(session, |connection, tenant| read::whole_session(connection, tenant, session)))
+        let read =
+            self.read_of(session, |connection, tenant| read::whole_session(connection, tenant, session));
+        ready(self.unless_begun(session, read, StoredSession::empty))
     }
 
     fn records(&self, session: SessionId) -> BoxFuture<'_, Result<Vec<StoredRecord>, StoreError>> {
@@ -321,20 +375,24 @@ impl Store for SqliteStore {
         // While this process is sure to be taken for alive, nobody else can have it.
         if self.holder.is_sure() {
             return ready(self.read(|connection| {
-                read::is_held(connection, self.tenant_of(connection, lease.session)?, lease)
+                let fence =
+                    read::fence(connection, self.tenant_of(connection, lease.session)?, lease.session)?;
+                Ok(fence
+                    .map_or_else(|| self.begun.tenant(lease.session).is_some(), |fence| fence == lease.fence))
             }));
         }
         let holder = self.holder.clone();
         // Where the machine fails, nobody holds anything any more.
         self.write_to(lease.session, Durability::System, move |connection, tenant| {
             holder.renew(connection)?;
-            read::is_held(connection, tenant, lease)
+            Ok(read::fence(connection, tenant, lease.session)? == Some(lease.fence))
         })
     }
 
     fn release(&self, lease: Lease) -> BoxFuture<'_, ()> {
         self.holder.lose(lease);
         let Ok(tenant) = self.known_tenant(lease.session) else { return ready(()) };
+        self.begun.forget(lease.session);
         let give_back = move |connection: &Connection| holder::give_back(connection, tenant, lease);
         let released = self.writer.write(Durability::System, give_back);
         // What cannot be given back is taken when its time is over.

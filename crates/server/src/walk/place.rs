@@ -10,6 +10,7 @@ use crate::sealed_parts::SealedParts;
 use epitome_core::EntryId;
 use epitome_engine::EngineError;
 use epitome_engine::store::{MessageLocation, SessionId};
+use std::sync::atomic::Ordering;
 
 /// Where a request's messages have come to stand.
 pub(super) struct Place {
@@ -27,7 +28,10 @@ impl Walk<'_> {
     pub(super) async fn place(&self) -> Result<Place, WalkError> {
         let Request { tenant, hashes, .. } = self.request;
         let engine = &self.state.engine;
-        if let Some(node) = engine.find(*tenant, hashes).await? {
+        let newcomers = || self.state.newcomer_count.load(Ordering::Acquire);
+        let before = newcomers();
+        let found = engine.find(*tenant, hashes).await?;
+        if let Some(node) = found {
             if self.state.books.has_room(node.session, self.bytes_from(node.depth)) {
                 return self.place_at(node).await;
             }
@@ -36,7 +40,8 @@ impl Walk<'_> {
             }
         }
         let _newcomers = self.state.newcomers.lock().await;
-        if let Some(node) = engine.find(*tenant, hashes).await? {
+        let may_be_known = found.is_some() || newcomers() != before;
+        if may_be_known && let Some(node) = engine.find(*tenant, hashes).await? {
             return self.place_at(node).await;
         }
         // Nothing is kept of a request that cannot be read.
@@ -50,6 +55,7 @@ impl Walk<'_> {
             }
         };
         let leaf = self.append(session, None, &messages).await?;
+        self.state.newcomer_count.fetch_add(1, Ordering::Release);
         Ok(Place { session, known: hashes.len(), leaf, _held: held })
     }
 

@@ -9,6 +9,7 @@ use crate::row::EntryKind;
 use epitome_core::EntryId;
 use epitome_engine::store::{ChainHash, EventPosition, Lease, SessionId, StoreError, TenantId};
 use rusqlite::{Connection, OptionalExtension, params};
+use std::ops::Range;
 
 /// The number of a tenant; none where nothing is kept for it.
 pub(super) fn tenant_number(connection: &Connection, tenant: TenantId) -> Result<Option<i64>, StoreError> {
@@ -42,10 +43,20 @@ pub(super) fn create(
 }
 
 fn next_number(connection: &Connection, name: &str) -> Result<i64, StoreError> {
-    connection
-        .prepare_cached("UPDATE numbers SET value = value + 1 WHERE name = ?1 RETURNING value")
-        .and_then(|mut statement| statement.query_row([name], |row| row.get(0)))
-        .map_err(of_sqlite)
+    Ok(take_numbers(connection, name, 1)?.start)
+}
+
+/// The next numbers, which are given to nobody else.
+pub(super) fn take_numbers(
+    connection: &Connection,
+    name: &str,
+    count: i64,
+) -> Result<Range<i64>, StoreError> {
+    let last: i64 = connection
+        .prepare_cached("UPDATE numbers SET value = value + ?2 WHERE name = ?1 RETURNING value")
+        .and_then(|mut statement| statement.query_row(params![name, count], |row| row.get(0)))
+        .map_err(of_sqlite)?;
+    Ok(last - count + 1..last + 1)
 }
 
 /// Commits a batch to a session of `expected` entries.

@@ -55,6 +55,16 @@ impl Holder {
         Instant::now() + RENEWAL_TIME < *self.until.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Takes note of a lease that is its own.
+    pub(super) fn keep(&self, lease: Lease) {
+        self.fences().insert(lease.session, lease.fence);
+    }
+
+    /// As which it is entered.
+    pub(super) fn number(&self) -> i64 {
+        self.number
+    }
+
     /// Takes note that a lease is not its own any more, whether or not that can be written down.
     pub(super) fn lose(&self, lease: Lease) {
         let mut fences = self.fences();

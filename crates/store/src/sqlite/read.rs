@@ -7,7 +7,7 @@ use crate::packed::unpack;
 use crate::row::{self, EntryKind, SaidPlace};
 use epitome_core::{Entry, EntryId, Log, Message};
 use epitome_engine::store::{
-    ChainHash, EventPosition, Lease, Memo, MessageLocation, QueuedInput, SessionAbout, SessionId, StoreError,
+    ChainHash, EventPosition, Memo, MessageLocation, QueuedInput, SessionAbout, SessionId, StoreError,
     StoredEvent, StoredRecord, StoredSession,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -167,6 +167,9 @@ pub(super) fn originals(
     if left_out.is_empty() { Ok(found) } else { Err(StoreError::NotKept { session, ids: left_out }) }
 }
 
+/// A conversation that goes on has said something new in so many elements at its end, most often.
+const NEW_ELEMENTS: usize = 3;
+
 /// The deepest known message of a request. A conversation that goes on has said something new at its end and nothing else, so
 /// the end is looked at first.
 pub(super) fn find(
@@ -177,7 +180,12 @@ pub(super) fn find(
     let mut known = connection
         .prepare_cached("SELECT session, entry FROM chains WHERE tenant = ?1 AND hash = ?2")
         .map_err(of_sqlite)?;
+    let mut moment = None;
     for (at, hash) in chain.iter().enumerate().rev() {
+        // Each look by itself asks the system for the file's lock; a transaction takes as long as a few of them.
+        if moment.is_none() && at + NEW_ELEMENTS < chain.len() {
+            moment = Some(connection.unchecked_transaction().map_err(of_sqlite)?);
+        }
         let found = known
             .query_row(params![tenant, hash.0], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, u32>(1)?)))
             .optional()
@@ -190,15 +198,19 @@ pub(super) fn find(
     Ok(None)
 }
 
-/// Whether nobody has taken a lease since.
-pub(super) fn is_held(connection: &Connection, tenant: i64, lease: Lease) -> Result<bool, StoreError> {
+/// The fence of whoever took a session last.
+pub(super) fn fence(
+    connection: &Connection,
+    tenant: i64,
+    session: SessionId,
+) -> Result<Option<u64>, StoreError> {
     let fence: Option<i64> = connection
         .prepare_cached("SELECT fence FROM sessions WHERE tenant = ?1 AND session = ?2")
         .and_then(|mut statement| {
-            statement.query_row(params![tenant, number(lease.session)], |row| row.get(0)).optional()
+            statement.query_row(params![tenant, number(session)], |row| row.get(0)).optional()
         })
         .map_err(of_sqlite)?;
-    Ok(fence == Some(lease.fence as i64))
+    Ok(fence.map(|fence| fence as u64))
 }
 
 /// Events behind a position, oldest first.

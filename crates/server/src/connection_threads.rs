@@ -1,0 +1,146 @@
+//! Threads that serve connections, one runtime each: a request is read, sent on and answered by one thread, which drives the connection
+//! to its provider too, so that no step of it waits until another thread is woken. Connections go to the threads in turn. What takes
+//! the processor for long is done elsewhere (`blocking`).
+
+use axum::Router;
+use axum::serve::Listener;
+use futures_util::future::{Either, join_all, select};
+use std::convert::Infallible;
+use std::future::{Future, IntoFuture as _, pending};
+use std::io;
+use std::net::TcpStream as AcceptedStream;
+use std::num::NonZero;
+use std::pin::pin;
+use std::thread::{self, available_parallelism};
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Builder;
+use tokio::sync::{mpsc, oneshot, watch};
+
+/// More would have connections to providers of their own, and nothing to do: passing bytes on takes a fraction of a processor.
+const THREADS_MAX: usize = 16;
+
+/// So many connections wait for a thread; further ones wait in the system's own queue.
+const WAITING_MAX: usize = 128;
+
+/// Work on a thread of a runtime that was let go notices it by then.
+const LAST_WORK_TIME_MAX: Duration = Duration::from_secs(1);
+
+/// Threads that serve connections until they are dropped.
+pub(crate) struct ConnectionThreads {
+    queues: Vec<mpsc::Sender<AcceptedStream>>,
+    phase: watch::Sender<Phase>,
+    /// Each comes to its end when its thread has answered all requests, and when it is gone.
+    served: Vec<oneshot::Receiver<()>>,
+    gone: Vec<oneshot::Receiver<()>>,
+}
+
+/// How far the threads have come; each phase follows the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Phase {
+    /// Connections are served.
+    Serving,
+    /// Requests under way are answered, and no others.
+    Finishing,
+    /// Whatever is under way is let go.
+    Over,
+}
+
+impl ConnectionThreads {
+    /// As many as there are processors.
+    pub(crate) fn start(router: &Router) -> io::Result<Self> {
+        let count = available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX);
+        let (phase, _) = watch::channel(Phase::Serving);
+        let mut threads = Self { queues: Vec::new(), phase, served: Vec::new(), gone: Vec::new() };
+        for at in 0..count {
+            let runtime = Builder::new_current_thread().enable_all().build()?;
+            let (queue, connections) = mpsc::channel(WAITING_MAX);
+            let ((serving, served), (there, gone)) = (oneshot::channel(), oneshot::channel());
+            let (router, phase) = (router.clone(), threads.phase.subscribe());
+            let work = move || {
+                runtime.block_on(serve(HandedConnections(connections), router, phase, serving));
+                runtime.shutdown_timeout(LAST_WORK_TIME_MAX);
+                drop(there);
+            };
+            thread::Builder::new().name(format!("connections-{at}")).spawn(work)?;
+            threads.queues.push(queue);
+            threads.served.push(served);
+            threads.gone.push(gone);
+        }
+        Ok(threads)
+    }
+
+    /// Takes connections and hands them to the threads in turn, until `stop` ends; what it ends with.
+    pub(crate) async fn take_from<S>(&self, listener: TcpListener, stop: impl Future<Output = S>) -> S {
+        match select(pin!(stop), pin!(self.hand_over(listener))).await {
+            Either::Left((stopped, _)) => stopped,
+            Either::Right((never, _)) => match never {},
+        }
+    }
+
+    async fn hand_over(&self, mut listener: TcpListener) -> Infallible {
+        let mut queues = self.queues.iter().cycle();
+        loop {
+            let (connection, _) = Listener::accept(&mut listener).await;
+            // Small events must not wait for the acknowledgement of the ones before. A socket that refuses is slower, no more.
+            drop(connection.set_nodelay(true));
+            // What cannot be handed over has been closed already.
+            if let Some((connection, queue)) = connection.into_std().ok().zip(queues.next()) {
+                drop(queue.send(connection).await);
+            }
+        }
+    }
+
+    /// Has them take no more requests; comes to its end when those under way are answered.
+    pub(crate) async fn finish(&mut self) {
+        self.phase.send_replace(Phase::Finishing);
+        join_all(self.served.drain(..)).await;
+    }
+
+    /// Lets go whatever is under way.
+    pub(crate) async fn end(mut self) {
+        self.phase.send_replace(Phase::Over);
+        join_all(self.gone.drain(..)).await;
+    }
+}
+
+/// Serves the connections that are handed to this thread. Its runtime stays for as long as others may need what it drives.
+async fn serve(
+    connections: HandedConnections,
+    router: Router,
+    phase: watch::Receiver<Phase>,
+    serving: oneshot::Sender<()>,
+) {
+    let finishing = reached(phase.clone(), Phase::Finishing);
+    let served = axum::serve(connections, router).with_graceful_shutdown(finishing).into_future();
+    select(pin!(served), pin!(reached(phase.clone(), Phase::Over))).await;
+    drop(serving);
+    reached(phase, Phase::Over).await;
+}
+
+/// Comes to its end when that phase has begun, or nobody can begin it any more.
+async fn reached(mut phase: watch::Receiver<Phase>, awaited: Phase) {
+    drop(phase.wait_for(|now| *now >= awaited).await);
+}
+
+/// Connections that were taken elsewhere, for the runtime of this thread.
+struct HandedConnections(mpsc::Receiver<AcceptedStream>);
+
+impl Listener for HandedConnections {
+    type Io = TcpStream;
+    type Addr = ();
+
+    async fn accept(&mut self) -> (TcpStream, ()) {
+        while let Some(connection) = self.0.recv().await {
+            if let Ok(connection) = TcpStream::from_std(connection) {
+                return (connection, ());
+            }
+        }
+        // Nobody takes connections any more: those that are there are served to their end.
+        pending().await
+    }
+
+    fn local_addr(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
