@@ -144,3 +144,84 @@ impl Listener for HandedConnections {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{ConnectionThreads, THREADS_MAX};
+    use axum::Router;
+    use axum::routing::get;
+    use futures_util::future::join;
+    use std::collections::HashSet;
+    use std::num::NonZero;
+    use std::sync::Arc;
+    use std::thread::{self, available_parallelism};
+    use tokio::net::TcpListener;
+    use tokio::sync::Notify;
+
+    async fn thread_name() -> String {
+        thread::current().name().unwrap_or_default().to_owned()
+    }
+
+    async fn text(client: &reqwest::Client, url: &str) -> String {
+        let response = client.get(url).send().await.expect("it answers");
+        response.text().await.expect("all of it comes")
+    }
+
+    async fn listener() -> (TcpListener, String) {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
+        let url = format!("http://{}/", listener.local_addr().expect("it listens"));
+        (listener, url)
+    }
+
+    #[tokio::test]
+    async fn connections_go_to_all_threads_in_turn_and_stay_there() {
+        let threads = ConnectionThreads::start(&Router::new().route("/", get(thread_name)));
+        let mut threads = threads.expect("threads begin");
+        let (listener, url) = listener().await;
+        let ask = async {
+            let mut names = HashSet::new();
+            for _ in 0..THREADS_MAX {
+                // A pool of its own is a connection of its own.
+                let client = reqwest::Client::new();
+                let first = text(&client, &url).await;
+                assert_eq!(text(&client, &url).await, first);
+                names.insert(first);
+            }
+            names
+        };
+        let names = threads.take_from(listener, ask).await;
+        let count = available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX);
+        assert_eq!(names, (0..count).map(|at| format!("connections-{at}")).collect());
+        threads.finish().await;
+        threads.end().await;
+    }
+
+    #[tokio::test]
+    async fn a_request_under_way_is_answered_at_the_end_and_others_are_not_taken() {
+        let (begun, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let slow = {
+            let (begun, go_on) = (begun.clone(), go_on.clone());
+            move || async move {
+                begun.notify_one();
+                go_on.notified().await;
+                "answered"
+            }
+        };
+        let threads = ConnectionThreads::start(&Router::new().route("/", get(slow)));
+        let mut threads = threads.expect("threads begin");
+        let (listener, url) = listener().await;
+        let asked = tokio::spawn({
+            let url = url.clone();
+            async move { text(&reqwest::Client::new(), &url).await }
+        });
+        threads.take_from(listener, begun.notified()).await;
+        assert!(reqwest::get(&url).await.is_err(), "nobody listens any more");
+        let finished = async {
+            threads.finish().await;
+            assert_eq!(asked.await.expect("it ends"), "answered");
+            threads.end().await;
+        };
+        // Told to finish before the request may go on.
+        join(finished, async { go_on.notify_one() }).await;
+    }
+}

@@ -36,7 +36,7 @@ pub(crate) struct Outward {
     fresh: Client,
     silence_max: Duration,
     /// Upstreams that have answered since a new connection to them failed: of those a connection may be kept.
-    answered: Mutex<HashSet<String>>,
+    answered: Mutex<HashSet<Upstream>>,
     hop: HopId,
 }
 
@@ -127,22 +127,29 @@ impl Outward {
         let again = request.try_clone();
         let error = match self.kept().execute(request).await {
             Ok(reply) => {
-                self.answered().insert(to.to_string());
+                self.note_answered(to);
                 return Ok(reply);
             }
             Err(error) => error,
         };
-        let may_be_kept = is_closed_early(&error) && self.answered().contains(&to.to_string());
+        let may_be_kept = is_closed_early(&error) && self.answered().contains(to);
         let Some(again) = again.filter(|_| may_be_kept) else { return Err(failed(error)) };
         let replied = self.fresh.execute(again).await;
         if replied.is_err() {
             // It is the provider that fails, and not what was kept of it.
-            self.answered().remove(&to.to_string());
+            self.answered().remove(to);
         }
         replied.map_err(failed)
     }
 
-    fn answered(&self) -> MutexGuard<'_, HashSet<String>> {
+    fn note_answered(&self, to: &Upstream) {
+        let mut answered = self.answered();
+        if !answered.contains(to) {
+            answered.insert(to.clone());
+        }
+    }
+
+    fn answered(&self) -> MutexGuard<'_, HashSet<Upstream>> {
         self.answered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -192,4 +199,53 @@ pub(crate) struct Path<'r> {
 
 fn unreachable(to: &Upstream, error: reqwest::Error) -> Fault {
     Fault::Unreachable { upstream: to.to_string(), why: told(&error.without_url()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Outward, Path};
+    use crate::settings::{SILENCE_TIME_MAX, Upstream};
+    use axum::Router;
+    use axum::extract::ConnectInfo;
+    use axum::http::HeaderMap;
+    use std::collections::HashSet;
+    use std::net::SocketAddr;
+    use std::sync::{Arc, Mutex};
+    use tokio::net::TcpListener;
+    use tokio::runtime::Builder;
+
+    /// A provider, and the addresses that its connections come from.
+    async fn provider() -> (Upstream, Arc<Mutex<HashSet<SocketAddr>>>) {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
+        let to = format!("http://{}", listener.local_addr().expect("it listens"));
+        let seen = Arc::new(Mutex::new(HashSet::new()));
+        let note = {
+            let seen = seen.clone();
+            async move |ConnectInfo(from): ConnectInfo<SocketAddr>| {
+                seen.lock().expect("nobody panics").insert(from);
+            }
+        };
+        let router = Router::new().fallback(note).into_make_service_with_connect_info::<SocketAddr>();
+        tokio::spawn(axum::serve(listener, router).into_future());
+        (to.parse().expect("a base URL"), seen)
+    }
+
+    async fn send(outward: &Outward, to: &Upstream) {
+        let path = Path { path: "/v1/models", query: None, headers: &HeaderMap::new(), beta: None };
+        let reply = outward.send(to, &path, "{}".into()).await.expect("somebody answers");
+        reply.bytes().await.expect("all of it comes");
+    }
+
+    #[test]
+    fn a_connection_is_used_again_by_the_runtime_that_drives_it_and_by_no_other() {
+        let runtime =
+            || Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+        let (own, others) = ([runtime(), runtime()], runtime());
+        let (to, seen) = others.block_on(provider());
+        let outward = Outward::new(SILENCE_TIME_MAX).expect("a client can be made");
+        for (runtime, connections) in own.iter().zip([1, 2]) {
+            (0..3).for_each(|_| runtime.block_on(send(&outward, &to)));
+            assert_eq!(seen.lock().expect("nobody panics").len(), connections);
+        }
+    }
 }

@@ -27,7 +27,10 @@ use futures_util::StreamExt as _;
 use futures_util::future::FutureExt;
 use serde::Deserialize;
 use serde_json::json;
+use std::future::{Future as _, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 /// Twice what the most generous provider takes.
 const BODY_BYTES_MAX: usize = 64 << 20;
@@ -308,8 +311,14 @@ async fn send(
     let ForwardedCall { protocol, path, query, headers } = call;
     let path = Path { path, query: query.as_deref(), headers, beta: prepared.beta };
     let upstream = &request.upstream;
+    let mut sending = pin!(state.outward.send(upstream, &path, prepared.body.clone()));
+    // On its way first: to have a thread store something takes as long as to send it.
+    let sent_at_once = poll_fn(|context| Poll::Ready(sending.as_mut().poll(context))).await;
     let storing = Storing::begin(state, prepared.session);
-    let sent = state.outward.send(upstream, &path, prepared.body.clone()).await;
+    let sent = match sent_at_once {
+        Poll::Ready(sent) => sent,
+        Poll::Pending => sending.await,
+    };
     storing.end(state).await;
     state.note_reach(upstream, sent.as_ref().err());
     let opened = match sent {

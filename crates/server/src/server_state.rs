@@ -96,8 +96,11 @@ impl ServerState {
 
     /// Tells the operator when a provider goes silent, and when it is back.
     pub(crate) fn note_reach(&self, upstream: &Upstream, fault: Option<&Fault>) {
-        let name = upstream.to_string();
         let mut out = self.outages.lock().unwrap_or_else(PoisonError::into_inner);
+        if fault.is_none() && out.is_empty() {
+            return;
+        }
+        let name = upstream.to_string();
         let told = match fault {
             Some(Fault::Unreachable { upstream, why }) => {
                 let kind = NoticeKind::Unreachable { upstream: upstream.clone(), why: why.clone() };

@@ -63,7 +63,7 @@ pub struct Upstreams {
 }
 
 /// A base URL that requests can be sent to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Upstream(Url);
 
 /// Settings that cannot be worked by.
