@@ -106,6 +106,10 @@ static HEADING: LazyLock<Regex> = LazyLock::new(|| compile(r"(?m)^##+ "));
 
 /// Shorter ends say nothing of what stood between them.
 const ENDS_BYTES_MIN: usize = 40;
+/// A shorter beginning says nothing of what follows.
+const HEAD_BYTES_MIN: usize = 12;
+/// How often a text is cut anew: each time by as much as it was too long, of which a token or two are left after the second.
+const CUTS_MAX: u32 = 8;
 /// How often the whole is measured again before it is simply cut.
 const FITTINGS_MAX: u32 = 12;
 
@@ -199,28 +203,46 @@ impl<'m> SummaryPage<'m> {
 
     /// Adds as much of the text's beginning as there is room for.
     pub(super) fn add_head(&mut self, spot: &Spot, text: &str, quota: &mut Tokens) -> bool {
-        if self.add(spot, text, quota) {
-            return true;
-        }
-        let (escaped, whole) = self.weigh(spot.section, text);
-        let fixed = whole.less(self.measure.text(&escaped));
-        let room = self.room().min(*quota).less(fixed + Tokens(4));
-        let head = self.measure.head(text, room);
-        let head = head.rfind(char::is_whitespace).map_or(head, |at| &head[..at]).trim_end();
-        head.len() >= 12 && self.add(spot, &format!("{head} …"), quota)
+        self.add_cut(spot, text, quota, |room, measure| {
+            let head = measure.head(text, room);
+            let head = head.rfind(char::is_whitespace).map_or(head, |at| &head[..at]).trim_end();
+            (head.len() >= HEAD_BYTES_MIN).then(|| format!("{head} …"))
+        })
     }
 
     /// Adds as much of the text's beginning and end as there is room for, the same of both: what a person asks for, and
     /// what the model concludes, stands at the end.
     pub(super) fn add_ends(&mut self, spot: &Spot, text: &str, quota: &mut Tokens) -> bool {
+        self.add_cut(spot, text, quota, |room, measure| {
+            let cut = both_ends(text, room, room.share(1, 2), " […] ", measure);
+            (cut.len() >= ENDS_BYTES_MIN).then_some(cut)
+        })
+    }
+
+    /// Adds a text, cut by `cut` to about the room it is given where it does not fit whole. The parts of a cut may take a
+    /// little more side by side than each by itself: one that comes out too long is made again in less room.
+    fn add_cut(
+        &mut self,
+        spot: &Spot,
+        text: &str,
+        quota: &mut Tokens,
+        cut: impl Fn(Tokens, &dyn Measure) -> Option<String>,
+    ) -> bool {
         if self.add(spot, text, quota) {
             return true;
         }
+        let most = self.room().min(*quota);
         let (escaped, whole) = self.weigh(spot.section, text);
-        let fixed = whole.less(self.measure.text(&escaped));
-        let room = self.room().min(*quota).less(fixed + Tokens(6));
-        let cut = both_ends(text, room, room.share(1, 2), " […] ", self.measure);
-        cut.len() >= ENDS_BYTES_MIN && self.add(spot, &cut, quota)
+        let mut room = most.less(whole.less(self.measure.text(&escaped)));
+        for _ in 0..CUTS_MAX {
+            let Some(cut) = cut(room, self.measure) else { return false };
+            let over = self.tokens(spot.section, &cut).less(most);
+            if over == Tokens::ZERO {
+                return self.add(spot, &cut, quota);
+            }
+            room = room.less(over);
+        }
+        false
     }
 
     /// Everything written so far, for finding out which facts it holds.
@@ -282,6 +304,50 @@ impl<'m> SummaryPage<'m> {
             }
             if lines.is_empty() {
                 last.remove();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Section, Spot, SummaryPage};
+    use crate::embedded::escape::Escape;
+    use crate::facts::Secrets;
+    use crate::{EntryId, Image, Measure, Tokens};
+
+    /// Four bytes are a token, and whatever is cut takes some more: parts do not always add up.
+    struct CutsTakeMore(u64);
+
+    impl Measure for CutsTakeMore {
+        fn text(&self, text: &str) -> Tokens {
+            Tokens(text.len().div_ceil(4) as u64 + if text.contains('…') { self.0 } else { 0 })
+        }
+        fn image(&self, _: &Image) -> Tokens {
+            Tokens(100)
+        }
+        fn framing(&self) -> Tokens {
+            Tokens(4)
+        }
+    }
+
+    #[test]
+    fn what_has_to_be_cut_is_told_however_its_parts_add_up() {
+        let text = "Remember the marker and go on with the reader of session files. ".repeat(40);
+        let secrets = Secrets::default();
+        for more in 0..12 {
+            let measure = CutsTakeMore(more);
+            for quota in 60..200 {
+                let escape = Escape { pointers: &[], secrets: &secrets };
+                let mut page = SummaryPage::new(&measure, escape, Tokens(1_000));
+                let (mut ends, mut head) = (Tokens(quota), Tokens(quota));
+                let spot = |order| Spot::new(Section::Dialogue, order, [EntryId(0)]);
+                assert!(page.add_ends(&spot(0), &text, &mut ends), "{more} more in {quota}");
+                assert!(page.add_head(&spot(1), &text, &mut head), "{more} more in {quota}");
+                assert!(
+                    ends < Tokens(6) && head < Tokens(6),
+                    "{more} more in {quota}: {ends} and {head} left"
+                );
             }
         }
     }
