@@ -226,7 +226,7 @@ pub trait Store: Send + Sync {
     /// Makes a session in which nothing was said.
     fn create(&self, tenant: TenantId) -> BoxFuture<'_, Result<SessionId, StoreError>>;
     /// Makes a session in which nothing was said, and takes its lease, in one act where the store can: whoever begins a conversation
-    /// goes on with it at once.
+    /// goes on with it at once. Others may find it only once something is committed to it.
     fn begin(&self, tenant: TenantId) -> BoxFuture<'_, Result<Lease, StoreError>> {
         Box::pin(async move {
             let session = self.create(tenant).await?;

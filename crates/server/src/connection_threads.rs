@@ -12,7 +12,6 @@ use std::net::TcpStream as AcceptedStream;
 use std::num::NonZero;
 use std::pin::pin;
 use std::thread::{self, available_parallelism};
-use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -20,24 +19,22 @@ use tokio::sync::{mpsc, oneshot, watch};
 /// More would have connections to providers of their own, and nothing to do: passing bytes on takes a fraction of a processor.
 const THREADS_MAX: usize = 16;
 
-/// So many connections wait for a thread; further ones wait in the system's own queue.
+/// So many connections wait for a thread; further ones wait in the system's own queue, which is about as long.
 const WAITING_MAX: usize = 128;
-
-/// Work on a thread of a runtime that was let go notices it by then.
-const LAST_WORK_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Threads that serve connections until they are dropped.
 pub(crate) struct ConnectionThreads {
     queues: Vec<mpsc::Sender<AcceptedStream>>,
-    phase: watch::Sender<Phase>,
-    /// Each comes to its end when its thread has answered all requests, and when it is gone.
+    phase: watch::Sender<ServingPhase>,
+    /// Each comes to its end when its thread has answered all requests.
     served: Vec<oneshot::Receiver<()>>,
-    gone: Vec<oneshot::Receiver<()>>,
+    /// Each comes to its end with its thread.
+    ended: Vec<oneshot::Receiver<()>>,
 }
 
 /// How far the threads have come; each phase follows the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Phase {
+enum ServingPhase {
     /// Connections are served.
     Serving,
     /// Requests under way are answered, and no others.
@@ -47,60 +44,67 @@ enum Phase {
 }
 
 impl ConnectionThreads {
-    /// As many as there are processors.
+    /// As many as there are processors, up to [`THREADS_MAX`].
     pub(crate) fn start(router: &Router) -> io::Result<Self> {
         let count = available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX);
-        let (phase, _) = watch::channel(Phase::Serving);
-        let mut threads = Self { queues: Vec::new(), phase, served: Vec::new(), gone: Vec::new() };
+        let (phase, _) = watch::channel(ServingPhase::Serving);
+        let mut threads = Self { queues: Vec::new(), phase, served: Vec::new(), ended: Vec::new() };
         for at in 0..count {
             let runtime = Builder::new_current_thread().enable_all().build()?;
             let (queue, connections) = mpsc::channel(WAITING_MAX);
-            let ((serving, served), (there, gone)) = (oneshot::channel(), oneshot::channel());
+            // Both are told by being dropped, also by a thread that panics.
+            let (serving, served) = oneshot::channel();
+            let (living, ended) = oneshot::channel::<()>();
             let (router, phase) = (router.clone(), threads.phase.subscribe());
             let work = move || {
+                let _living = living;
                 runtime.block_on(serve(HandedConnections(connections), router, phase, serving));
-                runtime.shutdown_timeout(LAST_WORK_TIME_MAX);
-                drop(there);
+                // Whatever is left was told that the server ends, and has nobody to work for.
+                runtime.shutdown_background();
             };
             thread::Builder::new().name(format!("connections-{at}")).spawn(work)?;
             threads.queues.push(queue);
             threads.served.push(served);
-            threads.gone.push(gone);
+            threads.ended.push(ended);
         }
         Ok(threads)
     }
 
     /// Takes connections and hands them to the threads in turn, until `stop` ends; what it ends with.
     pub(crate) async fn take_from<S>(&self, listener: TcpListener, stop: impl Future<Output = S>) -> S {
-        match select(pin!(stop), pin!(self.hand_over(listener))).await {
+        match select(pin!(stop), pin!(self.distribute(listener))).await {
             Either::Left((stopped, _)) => stopped,
             Either::Right((never, _)) => match never {},
         }
     }
 
-    async fn hand_over(&self, mut listener: TcpListener) -> Infallible {
+    async fn distribute(&self, mut listener: TcpListener) -> Infallible {
         let mut queues = self.queues.iter().cycle();
         loop {
             let (connection, _) = Listener::accept(&mut listener).await;
             // Small events must not wait for the acknowledgement of the ones before. A socket that refuses is slower, no more.
             drop(connection.set_nodelay(true));
-            // What cannot be handed over has been closed already.
-            if let Some((connection, queue)) = connection.into_std().ok().zip(queues.next()) {
-                drop(queue.send(connection).await);
+            // One that cannot be taken out of this runtime is closed.
+            let mut waiting = connection.into_std().ok();
+            // A thread that has ended takes none: then the next one does.
+            for _ in 0..self.queues.len() {
+                let Some(connection) = waiting.take() else { break };
+                let Some(queue) = queues.next() else { break };
+                waiting = queue.send(connection).await.err().map(|refused| refused.0);
             }
         }
     }
 
     /// Has them take no more requests; comes to its end when those under way are answered.
     pub(crate) async fn finish(&mut self) {
-        self.phase.send_replace(Phase::Finishing);
+        self.phase.send_replace(ServingPhase::Finishing);
         join_all(self.served.drain(..)).await;
     }
 
     /// Lets go whatever is under way.
     pub(crate) async fn end(mut self) {
-        self.phase.send_replace(Phase::Over);
-        join_all(self.gone.drain(..)).await;
+        self.phase.send_replace(ServingPhase::Over);
+        join_all(self.ended.drain(..)).await;
     }
 }
 
@@ -108,18 +112,18 @@ impl ConnectionThreads {
 async fn serve(
     connections: HandedConnections,
     router: Router,
-    phase: watch::Receiver<Phase>,
+    phase: watch::Receiver<ServingPhase>,
     serving: oneshot::Sender<()>,
 ) {
-    let finishing = reached(phase.clone(), Phase::Finishing);
+    let finishing = reached(phase.clone(), ServingPhase::Finishing);
     let served = axum::serve(connections, router).with_graceful_shutdown(finishing).into_future();
-    select(pin!(served), pin!(reached(phase.clone(), Phase::Over))).await;
+    select(pin!(served), pin!(reached(phase.clone(), ServingPhase::Over))).await;
     drop(serving);
-    reached(phase, Phase::Over).await;
+    reached(phase, ServingPhase::Over).await;
 }
 
 /// Comes to its end when that phase has begun, or nobody can begin it any more.
-async fn reached(mut phase: watch::Receiver<Phase>, awaited: Phase) {
+async fn reached(mut phase: watch::Receiver<ServingPhase>, awaited: ServingPhase) {
     drop(phase.wait_for(|now| *now >= awaited).await);
 }
 
@@ -152,6 +156,7 @@ mod tests {
     use axum::routing::get;
     use futures_util::future::join;
     use std::collections::HashSet;
+    use std::future::pending;
     use std::num::NonZero;
     use std::sync::Arc;
     use std::thread::{self, available_parallelism};
@@ -223,5 +228,30 @@ mod tests {
         };
         // Told to finish before the request may go on.
         join(finished, async { go_on.notify_one() }).await;
+    }
+
+    #[tokio::test]
+    async fn what_is_under_way_is_let_go_with_the_threads() {
+        for is_told in [true, false] {
+            let begun = Arc::new(Notify::new());
+            let endless = {
+                let begun = begun.clone();
+                move || async move {
+                    begun.notify_one();
+                    pending::<&str>().await
+                }
+            };
+            let threads = ConnectionThreads::start(&Router::new().route("/", get(endless)));
+            let threads = threads.expect("threads begin");
+            let (listener, url) = listener().await;
+            let asked = tokio::spawn(reqwest::get(url));
+            threads.take_from(listener, begun.notified()).await;
+            if is_told {
+                threads.end().await;
+            } else {
+                drop(threads);
+            }
+            assert!(asked.await.expect("it ends").is_err(), "nobody answers any more");
+        }
     }
 }

@@ -27,10 +27,10 @@ const CONNECT_TIME_MAX: Duration = Duration::from_secs(20);
 /// Whoever asks whether the server is ready waits no longer: monitoring systems take a slow answer for none.
 const REACH_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// Connections to the providers, shared by all requests of a thread.
+/// Connections to the providers, shared by all requests.
 pub(crate) struct Outward {
-    /// Connections that are used again, by the runtime that drives them: through another's a request would wait twice until a
-    /// thread is woken.
+    /// Connections that are used again, each by the runtime that drives it: over another's a request would have that one's thread
+    /// woken to be sent, and its own to hear the reply.
     kept: Mutex<HashMap<RuntimeId, Client>>,
     /// Makes a connection for each request, and keeps none.
     fresh: Client,
@@ -56,13 +56,20 @@ impl Outward {
         Ok(Self { kept: Mutex::default(), fresh, silence_max, answered: Mutex::default(), hop: HopId::new() })
     }
 
+    /// The connections that this runtime drives.
     fn kept(&self) -> Client {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let client = kept.entry(Handle::current().id());
-        // One of the same kind could be made before; where this one cannot, each request has a connection of its own.
-        client
-            .or_insert_with(|| client_of(self.silence_max).build().unwrap_or_else(|_| self.fresh.clone()))
-            .clone()
+        let runtime = Handle::current().id();
+        let known = self.clients().get(&runtime).cloned();
+        // Made with nobody waiting for it, which takes a while: it reads the system's certificates.
+        known.unwrap_or_else(|| {
+            // One of the same kind could be made before; where this one cannot, each request has a connection of its own.
+            let made = client_of(self.silence_max).build().unwrap_or_else(|_| self.fresh.clone());
+            self.clients().entry(runtime).or_insert(made).clone()
+        })
+    }
+
+    fn clients(&self) -> MutexGuard<'_, HashMap<RuntimeId, Client>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Refuses what this server itself has sent.
@@ -86,8 +93,9 @@ impl Outward {
         let mut headers = headers::to_upstream_readable(path.headers);
         path.beta.into_iter().for_each(|beta| headers::ask_for_beta(&mut headers, beta));
         self.hop.mark(&mut headers, to);
-        let request = self.kept().request(Method::POST, to.join(path.path, path.query)).headers(headers);
-        self.deliver(to, request.body(body).build()).await
+        let kept = self.kept();
+        let request = kept.request(Method::POST, to.join(path.path, path.query)).headers(headers);
+        self.deliver(&kept, to, request.body(body).build()).await
     }
 
     /// Passes a request on as it comes, and its reply back as it comes.
@@ -103,14 +111,15 @@ impl Outward {
         headers.extend(length.map(|length| (CONTENT_LENGTH, length.clone())));
         self.hop.mark(&mut headers, to);
         let url = to.join(path, parts.uri.query());
-        let mut request = self.kept().request(parts.method.clone(), url).headers(headers);
+        let kept = self.kept();
+        let mut request = kept.request(parts.method.clone(), url).headers(headers);
         if length.is_some() || parts.headers.contains_key(TRANSFER_ENCODING) {
             request = request.body(match body {
                 PassedBody::Whole(bytes) => bytes.into(),
                 PassedBody::Stream(body) => reqwest::Body::wrap_stream(body.into_data_stream()),
             });
         }
-        let reply = self.deliver(to, request.build()).await?;
+        let reply = self.deliver(&kept, to, request.build()).await?;
         let (status, headers) = (reply.status(), headers::passed_on(reply.headers()));
         let mut response = Response::new(Body::from_stream(reply.bytes_stream()));
         (*response.status_mut(), *response.headers_mut()) = (status, headers);
@@ -119,13 +128,14 @@ impl Outward {
 
     async fn deliver(
         &self,
+        kept: &Client,
         to: &Upstream,
         request: Result<Request, reqwest::Error>,
     ) -> Result<reqwest::Response, Fault> {
         let failed = |error| unreachable(to, error);
         let request = request.map_err(failed)?;
         let again = request.try_clone();
-        let error = match self.kept().execute(request).await {
+        let error = match kept.execute(request).await {
             Ok(reply) => {
                 self.note_answered(to);
                 return Ok(reply);

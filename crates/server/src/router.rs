@@ -312,7 +312,7 @@ async fn send(
     let path = Path { path, query: query.as_deref(), headers, beta: prepared.beta };
     let upstream = &request.upstream;
     let mut sending = pin!(state.outward.send(upstream, &path, prepared.body.clone()));
-    // On its way first: to have a thread store something takes as long as to send it.
+    // Polled once before anything is stored of it, so that it is on its way: to have a thread store something takes as long as that.
     let sent_at_once = poll_fn(|context| Poll::Ready(sending.as_mut().poll(context))).await;
     let storing = Storing::begin(state, prepared.session);
     let sent = match sent_at_once {

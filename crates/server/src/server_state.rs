@@ -44,7 +44,7 @@ pub(crate) struct ServerState {
     pub(crate) outward: Outward,
     /// Held while a history nobody knows is taken up: requests that come at once must find the same session.
     pub(crate) newcomers: tokio::sync::Mutex<()>,
-    /// So many were taken up: whoever waited for nobody has nothing to look for again.
+    /// So many were taken up: where that has not changed since a request was looked for, it need not be looked for again.
     pub(crate) newcomer_count: AtomicU64,
     /// The secret that hashes are keyed with.
     pub(crate) key: ChainKey,

@@ -14,7 +14,7 @@ mod search;
 mod tenants;
 mod writer;
 
-use self::begun::{BegunSessions, FIRST_FENCE, numbers_ahead};
+use self::begun::{BegunSessions, UnwrittenSession, take_numbers_ahead};
 use self::holder::{Holder, RENEWAL_TIME, now_ms, strike_gone, take_lease};
 use self::tenants::TenantTable;
 use self::writer::WriteQueue;
@@ -216,15 +216,16 @@ impl SqliteStore {
         remembered.or_else(|| self.begun.tenant(session))
     }
 
-    /// What was read of a session; or what there is to read of one that was begun, and that the file does not have yet.
-    fn unless_begun<T>(
+    /// A session as it is read; one that was begun, and that the file does not have yet, is empty.
+    fn open_by(
         &self,
         session: SessionId,
-        read: Result<T, StoreError>,
-        nothing: impl FnOnce() -> T,
-    ) -> Result<T, StoreError> {
-        match read {
-            Err(StoreError::NoSession(_)) if self.begun.tenant(session).is_some() => Ok(nothing()),
+        read: impl FnOnce(&Connection, i64) -> Result<StoredSession, StoreError>,
+    ) -> Result<StoredSession, StoreError> {
+        // Asked first: meanwhile it may come into the file, and then it is read there.
+        let is_begun = self.begun.tenant(session).is_some();
+        match self.read_of(session, read) {
+            Err(StoreError::NoSession(_)) if is_begun => Ok(StoredSession::empty()),
             read => read,
         }
     }
@@ -235,10 +236,13 @@ impl SqliteStore {
         if !self.holder.is_sure() {
             return None;
         }
-        let session = self.begun.begin(number, self.holder.number(), now_ms())?;
-        let lease = Lease { session, fence: FIRST_FENCE };
+        let lease = self.begun.begin(self.unwritten(number))?;
         self.holder.keep(lease);
         Some(lease)
+    }
+
+    fn unwritten(&self, tenant: i64) -> UnwrittenSession {
+        UnwrittenSession { tenant, holder: self.holder.number(), created_ms: now_ms() }
     }
 }
 
@@ -278,35 +282,28 @@ impl Store for SqliteStore {
             return ready(Ok(lease));
         }
         let holder = self.holder.clone();
-        // As one that is made and then leased: the first commit that must be on disk takes both there.
-        let made = self.writer.write(Durability::System, move |connection| {
+        let taken = self.writer.write(Durability::System, move |connection| {
             if !holder.is_sure() {
                 holder.renew(connection)?;
             }
-            let (session, number) = commit::create(connection, tenant, now_ms())?;
-            let fence = take_lease(connection, number, session, &holder)?;
-            let lease = Lease { session, fence: fence.ok_or(StoreError::Leased(session))? };
-            Ok((lease, number, numbers_ahead(connection)?))
+            Ok((commit::made_tenant(connection, tenant)?, take_numbers_ahead(connection)?))
         });
         Box::pin(async move {
-            let (lease, number, ahead) = made.await?;
-            self.begun.keep_numbers(ahead);
-            let mut tenants = self.tenants();
-            tenants.remember(tenant, number);
-            tenants.remember_session(lease.session, number);
+            let (number, ahead) = taken.await?;
+            self.tenants().remember(tenant, number);
+            let lease = self.begun.begin_with(ahead, self.unwritten(number));
+            let lease = lease.expect("there is a first of the numbers that were taken");
+            self.holder.keep(lease);
             Ok(lease)
         })
     }
 
     fn open(&self, session: SessionId) -> BoxFuture<'_, Result<StoredSession, StoreError>> {
-        let read = self.read_of(session, |connection, tenant| read::session(connection, tenant, session));
-        ready(self.unless_begun(session, read, StoredSession::empty))
+        ready(self.open_by(session, |connection, tenant| read::session(connection, tenant, session)))
     }
 
     fn open_whole(&self, session: SessionId) -> BoxFuture<'_, Result<StoredSession, StoreError>> {
-        let read =
-            self.read_of(session, |connection, tenant| read::whole_session(connection, tenant, session));
-        ready(self.unless_begun(session, read, StoredSession::empty))
+        ready(self.open_by(session, |connection, tenant| read::whole_session(connection, tenant, session)))
     }
 
     fn records(&self, session: SessionId) -> BoxFuture<'_, Result<Vec<StoredRecord>, StoreError>> {
@@ -374,11 +371,12 @@ impl Store for SqliteStore {
     fn hold(&self, lease: Lease) -> BoxFuture<'_, Result<bool, StoreError>> {
         // While this process is sure to be taken for alive, nobody else can have it.
         if self.holder.is_sure() {
+            // Asked first: meanwhile it may come into the file, and then it is read there.
+            let is_begun = self.begun.tenant(lease.session).is_some() && self.holder.has(lease);
             return ready(self.read(|connection| {
-                let fence =
-                    read::fence(connection, self.tenant_of(connection, lease.session)?, lease.session)?;
-                Ok(fence
-                    .map_or_else(|| self.begun.tenant(lease.session).is_some(), |fence| fence == lease.fence))
+                let tenant = self.tenant_of(connection, lease.session)?;
+                let fence = read::fence(connection, tenant, lease.session)?;
+                Ok(fence.map_or(is_begun, |fence| fence == lease.fence))
             }));
         }
         let holder = self.holder.clone();
@@ -392,7 +390,6 @@ impl Store for SqliteStore {
     fn release(&self, lease: Lease) -> BoxFuture<'_, ()> {
         self.holder.lose(lease);
         let Ok(tenant) = self.known_tenant(lease.session) else { return ready(()) };
-        self.begun.forget(lease.session);
         let give_back = move |connection: &Connection| holder::give_back(connection, tenant, lease);
         let released = self.writer.write(Durability::System, give_back);
         // What cannot be given back is taken when its time is over.
@@ -409,7 +406,10 @@ impl Store for SqliteStore {
 
     fn remove(&self, session: SessionId) -> BoxFuture<'_, Result<(), StoreError>> {
         self.tenants().sessions.remove(&session);
+        let begun = self.begun.clone();
         self.write_to(session, Durability::Disk, move |connection, tenant| {
+            // Here, and not when whoever asked hears of it: a commit behind it must not make the session anew.
+            begun.forget(session);
             commit::remove(connection, tenant, session)
         })
     }

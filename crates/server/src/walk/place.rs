@@ -10,7 +10,7 @@ use crate::sealed_parts::SealedParts;
 use epitome_core::EntryId;
 use epitome_engine::EngineError;
 use epitome_engine::store::{MessageLocation, SessionId};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Where a request's messages have come to stand.
 pub(super) struct Place {
@@ -21,6 +21,15 @@ pub(super) struct Place {
     pub(super) leaf: Option<EntryId>,
     /// Without its book a session is written as it came, however long it is.
     pub(super) _held: BookHold,
+}
+
+/// A newcomer that is counted once it was taken up, or may have been: a walk can end in the middle of that.
+struct CountedNewcomer<'c>(&'c AtomicU64);
+
+impl Drop for CountedNewcomer<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Release);
+    }
 }
 
 impl Walk<'_> {
@@ -47,6 +56,7 @@ impl Walk<'_> {
         // Nothing is kept of a request that cannot be read.
         let messages = self.read(0)?;
         let session = engine.begin(*tenant).await?;
+        let _counted = CountedNewcomer(&self.state.newcomer_count);
         let held = match self.open_book(session).await {
             Ok(held) => held,
             Err(error) => {
@@ -55,7 +65,6 @@ impl Walk<'_> {
             }
         };
         let leaf = self.append(session, None, &messages).await?;
-        self.state.newcomer_count.fetch_add(1, Ordering::Release);
         Ok(Place { session, known: hashes.len(), leaf, _held: held })
     }
 

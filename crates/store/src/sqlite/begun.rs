@@ -4,58 +4,70 @@
 use super::commit::take_numbers;
 use super::number;
 use crate::fault::of_sqlite;
-use epitome_engine::store::{SessionId, StoreError};
+use epitome_engine::store::{Lease, SessionId, StoreError};
 use rusqlite::{Connection, params};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// So many numbers are taken at once, for sessions that are begun next; what is left of them at the end is given back.
+/// So many numbers are taken at once, for sessions that are begun next; what is left of them at the end is given back. A process
+/// that is killed leaves a gap of at most as many, which people see in the names of sessions.
 const NUMBERS_AHEAD: i64 = 16;
 
 /// The fence of whoever begins a session.
-pub(super) const FIRST_FENCE: u64 = 1;
+const FIRST_FENCE: u64 = 1;
 
-/// Sessions that wait for what is written to them first.
+/// Sessions that wait for what is written to them first. One to which nothing ever is stays here until the process ends: a few bytes.
 #[derive(Debug, Default)]
-pub(super) struct BegunSessions(Mutex<Begun>);
+pub(super) struct BegunSessions(Mutex<SessionTable>);
 
 #[derive(Debug, Default)]
-struct Begun {
+struct SessionTable {
     /// Numbers that are this process's to give.
     numbers: Range<i64>,
-    sessions: HashMap<SessionId, BegunSession>,
+    sessions: HashMap<SessionId, UnwrittenSession>,
 }
 
+/// What is known of a session without a row.
 #[derive(Clone, Copy, Debug)]
-struct BegunSession {
-    tenant: i64,
-    holder: i64,
-    created_ms: i64,
+pub(super) struct UnwrittenSession {
+    /// The number of its tenant.
+    pub(super) tenant: i64,
+    /// The number of the process that has begun it.
+    pub(super) holder: i64,
+    /// When that was.
+    pub(super) created_ms: i64,
 }
 
 impl BegunSessions {
-    fn begun(&self) -> MutexGuard<'_, Begun> {
+    fn table(&self) -> MutexGuard<'_, SessionTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a session of a tenant, where there is a number for it.
-    pub(super) fn begin(&self, tenant: i64, holder: i64, created_ms: i64) -> Option<SessionId> {
-        let mut begun = self.begun();
-        let session = SessionId(begun.numbers.next()? as u64);
-        begun.sessions.insert(session, BegunSession { tenant, holder, created_ms });
-        Some(session)
+    /// Begins a session, where there is a number for it.
+    pub(super) fn begin(&self, session: UnwrittenSession) -> Option<Lease> {
+        let mut table = self.table();
+        let number = table.numbers.next()?;
+        Some(table.enter(number, session))
+    }
+
+    /// Begins a session with the first of some new numbers; the others are for those that are begun next.
+    pub(super) fn begin_with(&self, mut numbers: Range<i64>, session: UnwrittenSession) -> Option<Lease> {
+        let number = numbers.next()?;
+        let mut table = self.table();
+        table.numbers = numbers;
+        Some(table.enter(number, session))
     }
 
     /// The number of the tenant of one of them.
     pub(super) fn tenant(&self, session: SessionId) -> Option<i64> {
-        self.begun().sessions.get(&session).map(|begun| begun.tenant)
+        self.table().sessions.get(&session).map(|begun| begun.tenant)
     }
 
     /// Writes a session that is one of them. It stays one until that is known to be in the file.
     pub(super) fn write(&self, connection: &Connection, session: SessionId) -> Result<(), StoreError> {
-        let Some(begun) = self.begun().sessions.get(&session).copied() else { return Ok(()) };
-        let BegunSession { tenant, holder, created_ms } = begun;
+        let Some(begun) = self.table().sessions.get(&session).copied() else { return Ok(()) };
+        let UnwrittenSession { tenant, holder, created_ms } = begun;
         connection
             .prepare_cached(
                 "INSERT INTO sessions (tenant, session, created_ms, changed_ms, about, fence, holder)
@@ -70,17 +82,12 @@ impl BegunSessions {
 
     /// One of them is in the file, or will never be.
     pub(super) fn forget(&self, session: SessionId) {
-        self.begun().sessions.remove(&session);
+        self.table().sessions.remove(&session);
     }
 
-    /// Has numbers for sessions that are begun next. What was taken before is given to nobody.
-    pub(super) fn keep_numbers(&self, numbers: Range<i64>) {
-        self.begun().numbers = numbers;
-    }
-
-    /// Gives back what nobody has taken behind.
+    /// Gives the numbers back that no session has, unless another process has taken further ones since.
     pub(super) fn give_numbers_back(&self, connection: &Connection) -> Result<(), StoreError> {
-        let Range { start, end } = std::mem::take(&mut self.begun().numbers);
+        let Range { start, end } = std::mem::take(&mut self.table().numbers);
         connection
             .execute(
                 "UPDATE numbers SET value = ?1 WHERE name = 'session' AND value = ?2 AND ?1 < ?2",
@@ -91,7 +98,15 @@ impl BegunSessions {
     }
 }
 
-/// Numbers for sessions that are begun next.
-pub(super) fn numbers_ahead(connection: &Connection) -> Result<Range<i64>, StoreError> {
+impl SessionTable {
+    fn enter(&mut self, number: i64, session: UnwrittenSession) -> Lease {
+        let id = SessionId(number as u64);
+        self.sessions.insert(id, session);
+        Lease { session: id, fence: FIRST_FENCE }
+    }
+}
+
+/// Takes numbers for sessions that are begun next.
+pub(super) fn take_numbers_ahead(connection: &Connection) -> Result<Range<i64>, StoreError> {
     take_numbers(connection, "session", NUMBERS_AHEAD)
 }

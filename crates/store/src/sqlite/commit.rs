@@ -19,19 +19,22 @@ pub(super) fn tenant_number(connection: &Connection, tenant: TenantId) -> Result
         .map_err(of_sqlite)
 }
 
+/// The number of a tenant, which is made where nothing is kept for it yet.
+pub(super) fn made_tenant(connection: &Connection, tenant: TenantId) -> Result<i64, StoreError> {
+    if let Some(known) = tenant_number(connection, tenant)? {
+        return Ok(known);
+    }
+    connection.execute("INSERT INTO tenants (name) VALUES (?1)", [tenant.0]).map_err(of_sqlite)?;
+    Ok(connection.last_insert_rowid())
+}
+
 /// A session in which nothing was said, and the number of its tenant.
 pub(super) fn create(
     connection: &Connection,
     tenant: TenantId,
     now_ms: i64,
 ) -> Result<(SessionId, i64), StoreError> {
-    let tenant = match tenant_number(connection, tenant)? {
-        Some(known) => known,
-        None => {
-            connection.execute("INSERT INTO tenants (name) VALUES (?1)", [tenant.0]).map_err(of_sqlite)?;
-            connection.last_insert_rowid()
-        }
-    };
+    let tenant = made_tenant(connection, tenant)?;
     let session = next_number(connection, "session")?;
     connection
         .prepare_cached(

@@ -60,6 +60,11 @@ impl Holder {
         self.fences().insert(lease.session, lease.fence);
     }
 
+    /// Whether somebody of this process has a lease, as far as this process knows.
+    pub(super) fn has(&self, lease: Lease) -> bool {
+        self.fences().get(&lease.session) == Some(&lease.fence)
+    }
+
     /// As which it is entered.
     pub(super) fn number(&self) -> i64 {
         self.number
