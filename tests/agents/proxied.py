@@ -6,7 +6,8 @@
 
 Agents are installed where AGENTS says (target/agents), as their registries have them. Each gets a home and a project of its own, and
 calls the scripted upstream through `epitome serve` with a store. Relays before and behind the proxy keep what passes.
-Fails where an agent saw an error, a request was refused, or bytes that the client repeated were not repeated.
+Fails where an agent saw an error, a request was refused, bytes that the client repeated were not repeated, or something that the person
+asked to be remembered was in no request any more.
 """
 
 import argparse
@@ -37,6 +38,8 @@ FILES = ("src/lib.rs", "src/parse.rs", "src/session.rs", "tests/replay.rs", "doc
 LINES = 150
 # Sentences of a message of the person's, about 2,700 tokens.
 STEPS = 130
+# What the person asks to be remembered in each of them.
+MARKER = re.compile(r"MK\d{3}")
 
 
 def words(turn: int) -> str:
@@ -136,7 +139,7 @@ def told(stage: Stage, agent: Agent, wrong: list[str]) -> dict:
         "repeated": f"{verdict.common_bytes:,} of {verdict.held_bytes:,}",
         "window": [(one["tokens"], one["fixed"], one["reserve"], one["window"], one["requests"], one["unreported"], one["prompt_tokens"])
                    for one in sessions],
-        "markers_in_last": len(set(re.findall(r"MK\d{3}", newest))),
+        "markers_lost": sorted(set(MARKER.findall(came)) - set(MARKER.findall(newest))),
         "instructions_lost": lost_instructions(came, newest),
         "reminders_in_summary": summary_of(newest).count("system-reminder"),
     }
@@ -185,7 +188,8 @@ def try_agent(agent: Agent, options) -> bool:
     print(json.dumps(figures), flush=True)
     # With --bind-thinking the first refusal teaches that thinking is bound, and is made good.
     refused = [one for one in figures["refused"] if "bound to a different conversation" not in one]
-    return not (wrong or refused or figures["errors_at_client"] or figures["breaks"]["unexplained"] or figures["early"])
+    failures = ("errors_at_client", "early", "markers_lost", "instructions_lost")
+    return not (wrong or refused or figures["breaks"]["unexplained"] or any(figures[name] for name in failures))
 
 
 def main() -> int:
