@@ -19,10 +19,10 @@ const FIRST_FENCE: u64 = 1;
 
 /// Sessions that wait for what is written to them first. One to which nothing ever is stays here until the process ends: a few bytes.
 #[derive(Debug, Default)]
-pub(super) struct BegunSessions(Mutex<SessionTable>);
+pub(super) struct BegunSessions(Mutex<UnwrittenTable>);
 
 #[derive(Debug, Default)]
-struct SessionTable {
+struct UnwrittenTable {
     /// Numbers that are this process's to give.
     numbers: Range<i64>,
     sessions: HashMap<SessionId, UnwrittenSession>,
@@ -40,7 +40,7 @@ pub(super) struct UnwrittenSession {
 }
 
 impl BegunSessions {
-    fn table(&self) -> MutexGuard<'_, SessionTable> {
+    fn table(&self) -> MutexGuard<'_, UnwrittenTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -98,7 +98,7 @@ impl BegunSessions {
     }
 }
 
-impl SessionTable {
+impl UnwrittenTable {
     fn enter(&mut self, number: i64, session: UnwrittenSession) -> Lease {
         let id = SessionId(number as u64);
         self.sessions.insert(id, session);
