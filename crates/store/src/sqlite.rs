@@ -9,6 +9,7 @@ mod commit;
 mod file;
 mod holder;
 mod read;
+mod readers;
 mod schema;
 mod search;
 mod tenants;
@@ -16,6 +17,7 @@ mod writer;
 
 use self::begun::{BegunSessions, UnwrittenSession, take_numbers_ahead};
 use self::holder::{Holder, RENEWAL_TIME, now_ms, strike_gone, take_lease};
+use self::readers::Readers;
 use self::tenants::TenantTable;
 use self::writer::WriteQueue;
 use crate::batch::BatchRows;
@@ -32,19 +34,15 @@ use epitome_engine::store::{
 use epitome_engine::{BoxFuture, LivePart};
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Sessions in a file.
 pub struct SqliteStore {
-    path: PathBuf,
-    /// Whether nothing may be written.
-    is_looking: bool,
     secret: Secret,
     writer: WriteQueue,
     holder: Arc<Holder>,
-    /// Connections that nobody reads on just now.
-    readers: Mutex<Vec<Connection>>,
+    readers: Readers,
     /// Numbers of tenants, and of sessions theirs, as far as they were needed.
     tenants: Mutex<TenantTable>,
     begun: Arc<BegunSessions>,
@@ -52,12 +50,9 @@ pub struct SqliteStore {
 
 impl fmt::Debug for SqliteStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SqliteStore").field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("SqliteStore").field("path", &self.readers.path).finish_non_exhaustive()
     }
 }
-
-/// So many connections wait for readers; more are closed after use.
-const READERS_MAX: usize = 4;
 
 impl SqliteStore {
     /// Opens a file, or makes it.
@@ -78,8 +73,8 @@ impl SqliteStore {
             }
         };
         let writer = WriteQueue::new(connection, RENEWAL_TIME, Box::new(rest))?;
-        let (readers, tenants, begun) = (Mutex::default(), Mutex::default(), Arc::default());
-        Ok(Self { path: path.to_owned(), is_looking: false, secret, writer, holder, readers, tenants, begun })
+        let readers = Readers::new(path.to_owned(), false);
+        Ok(Self { secret, writer, holder, readers, tenants: Mutex::default(), begun: Arc::default() })
     }
 
     /// Opens a file that may not be written, to look at what is in it: whatever would write fails, and says so.
@@ -90,40 +85,8 @@ impl SqliteStore {
         let connection = file::connect_to_look(path)?;
         let secret = schema::secret_of_current(&connection)?;
         let writer = WriteQueue::new(connection, RENEWAL_TIME, Box::new(|_| ()))?;
-        let (holder, readers, tenants) = (Arc::new(Holder::looking()), Mutex::default(), Mutex::default());
-        let begun = Arc::default();
-        Ok(Self { path: path.to_owned(), is_looking: true, secret, writer, holder, readers, tenants, begun })
-    }
-
-    /// Reads; what is read is as it was at one moment.
-    fn read<T>(&self, act: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        self.glance(|connection| {
-            let transaction = connection.unchecked_transaction().map_err(of_sqlite)?;
-            act(&transaction)
-        })
-    }
-
-    /// Reads with one statement, or with several that need not agree on the moment: a transaction around them takes as long as
-    /// they do.
-    fn glance<T>(&self, act: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let free = self.readers().pop();
-        let connection = match free {
-            Some(connection) => connection,
-            None if self.is_looking => file::connect_to_look(&self.path)?,
-            None => {
-                file::connect(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?
-            }
-        };
-        let found = act(&connection);
-        let mut readers = self.readers();
-        if readers.len() < READERS_MAX {
-            readers.push(connection);
-        }
-        found
-    }
-
-    fn readers(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+        let (holder, readers) = (Arc::new(Holder::looking()), Readers::new(path.to_owned(), true));
+        Ok(Self { secret, writer, holder, readers, tenants: Mutex::default(), begun: Arc::default() })
     }
 
     fn tenants(&self) -> MutexGuard<'_, TenantTable> {
@@ -188,12 +151,12 @@ impl SqliteStore {
         session: SessionId,
         act: impl FnOnce(&Connection, i64) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        self.read(|connection| act(connection, self.tenant_of(connection, session)?))
+        self.readers.read(|connection| act(connection, self.tenant_of(connection, session)?))
     }
 
     /// Gives all leases back.
     fn leave(&self) -> BoxFuture<'static, Result<(), StoreError>> {
-        if self.is_looking {
+        if self.readers.is_looking {
             return ready(Ok(()));
         }
         let (holder, begun) = (self.holder.clone(), self.begun.clone());
@@ -208,7 +171,7 @@ impl SqliteStore {
         if let Some(number) = self.remembered_tenant(session) {
             return Ok(number);
         }
-        self.read(|connection| self.tenant_of(connection, session))
+        self.readers.read(|connection| self.tenant_of(connection, session))
     }
 
     fn remembered_tenant(&self, session: SessionId) -> Option<i64> {
@@ -331,7 +294,7 @@ impl Store for SqliteStore {
         chain: &'a [ChainHash],
     ) -> BoxFuture<'a, Result<Option<MessageLocation>, StoreError>> {
         // What another process adds meanwhile is found by its next request, as if it had come a moment later.
-        let found = self.glance(|connection| {
+        let found = self.readers.glance(|connection| {
             let Some(number) = self.tenant(connection, tenant)? else { return Ok(None) };
             let found = read::find(connection, number, chain)?;
             if let Some(place) = found {
@@ -373,7 +336,7 @@ impl Store for SqliteStore {
         if self.holder.is_sure() {
             // Asked first: meanwhile it may come into the file, and then it is read there.
             let is_begun = self.begun.tenant(lease.session).is_some() && self.holder.has(lease);
-            return ready(self.read(|connection| {
+            return ready(self.readers.read(|connection| {
                 let tenant = self.tenant_of(connection, lease.session)?;
                 let fence = read::fence(connection, tenant, lease.session)?;
                 Ok(fence.map_or(is_begun, |fence| fence == lease.fence))
@@ -397,11 +360,11 @@ impl Store for SqliteStore {
     }
 
     fn is_shared(&self) -> BoxFuture<'_, Result<bool, StoreError>> {
-        ready(self.read(|connection| self.holder.has_others(connection)))
+        ready(self.readers.read(|connection| self.holder.has_others(connection)))
     }
 
     fn events(&self, since: EventPosition) -> BoxFuture<'_, Result<Vec<StoredEvent>, StoreError>> {
-        ready(self.read(|connection| read::events(connection, since)))
+        ready(self.readers.read(|connection| read::events(connection, since)))
     }
 
     fn remove(&self, session: SessionId) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -427,10 +390,10 @@ impl Store for SqliteStore {
 
     fn search<'a>(&'a self, query: &'a SearchQuery) -> BoxFuture<'a, Result<Vec<SearchHit>, StoreError>> {
         Box::pin(async move {
-            while self.read(search::has_unindexed)?
+            while self.readers.read(search::has_unindexed)?
                 && self.writer.write(Durability::System, search::index_some).await?
             {}
-            self.read(|connection| {
+            self.readers.read(|connection| {
                 let tenant = match query.tenant {
                     None => None,
                     Some(tenant) => match self.tenant(connection, tenant)? {
@@ -444,7 +407,7 @@ impl Store for SqliteStore {
     }
 
     fn memos<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<Memo>, StoreError>> {
-        ready(self.read(|connection| read::memos(connection, prefix)))
+        ready(self.readers.read(|connection| read::memos(connection, prefix)))
     }
 
     fn keep_memo(&self, name: String, value: Option<Vec<u8>>) -> BoxFuture<'_, Result<(), StoreError>> {

@@ -15,7 +15,7 @@ use rusqlite::{Connection, Row, params};
 
 impl SessionStore for SqliteStore {
     fn place(&self) -> String {
-        format!("sqlite:{}", self.path.display())
+        format!("sqlite:{}", self.readers.path.display())
     }
 
     fn chain_key(&self) -> [u8; 32] {
@@ -26,7 +26,7 @@ impl SessionStore for SqliteStore {
         &'a self,
         filter: &'a SessionFilter,
     ) -> BoxFuture<'a, Result<Vec<ListedSession>, StoreError>> {
-        ready(self.read(|connection| {
+        ready(self.readers.read(|connection| {
             let tenant = match filter.tenant {
                 None => None,
                 Some(tenant) => match self.tenant(connection, tenant)? {
@@ -39,24 +39,28 @@ impl SessionStore for SqliteStore {
     }
 
     fn entries(&self, session: SessionId) -> BoxFuture<'_, Result<Vec<StoredEntry>, StoreError>> {
-        ready(self.read(|connection| entries(connection, self.tenant_of(connection, session)?, session)))
+        ready(
+            self.readers
+                .read(|connection| entries(connection, self.tenant_of(connection, session)?, session)),
+        )
     }
 
     fn file(&self, session: SessionId) -> BoxFuture<'_, Result<Option<Vec<u8>>, StoreError>> {
-        ready(self.read(|connection| file(connection, self.tenant_of(connection, session)?, session)))
+        ready(self.readers.read(|connection| file(connection, self.tenant_of(connection, session)?, session)))
     }
 
     fn unkept(&self, session: Option<SessionId>) -> BoxFuture<'_, Result<u64, StoreError>> {
-        ready(self.read(|connection| unkept(connection, session)))
+        ready(self.readers.read(|connection| unkept(connection, session)))
     }
 
     fn figures(&self) -> BoxFuture<'_, Result<StoreFigures, StoreError>> {
-        ready(self.read(figures))
+        ready(self.readers.read(figures))
     }
 
     fn session_bytes(&self, session: SessionId) -> BoxFuture<'_, Result<u64, StoreError>> {
         ready(
-            self.read(|connection| session_bytes(connection, self.tenant_of(connection, session)?, session)),
+            self.readers
+                .read(|connection| session_bytes(connection, self.tenant_of(connection, session)?, session)),
         )
     }
 
@@ -65,7 +69,7 @@ impl SessionStore for SqliteStore {
     }
 
     fn check(&self) -> BoxFuture<'_, Result<Vec<StoreProblem>, StoreError>> {
-        ready(self.read(check))
+        ready(self.readers.read(check))
     }
 }
 
