@@ -298,6 +298,18 @@ mod tests {
     }
 
     #[test]
+    fn hashes_that_stores_hold_are_made_for_ever() {
+        let all = [
+            r#"{"role":"user","content":"hi"}"#,
+            r#"{"role":"user","role":"assistant","content":[{"type":"text","text":"a\n\u00e9","text":"b"}],"name":null}"#,
+            r#"{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{"b":[1,2.5,true,null],"a":"x"}}]}"#,
+            r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"cut \ud83d"}]}"#,
+        ];
+        let made = all.map(|message| blake3::Hash::from(hash(message).0).to_hex()[..16].to_owned());
+        assert_eq!(made, ["c8e3c1a2e675f0eb", "e969ac29c7715f37", "b5f31c11d5f5b47a", "249ec7fe6d05aaea"]);
+    }
+
+    #[test]
     fn each_credential_is_a_tenant_and_each_secret_another() {
         let tenant = |key: &ChainKey, credential: &str| key.tenant([credential.as_bytes()].into_iter());
         assert_eq!(tenant(&KEY, "a"), tenant(&KEY, "a"));

@@ -334,11 +334,18 @@ async fn streams_that_are_given_up_leave_nothing_behind() {
         }
     }
     settle(&open).await;
-    let after = (held(), tasks());
     assert_eq!(unheard, [""; 0], "each was heard");
     assert_eq!(open.load(Ordering::SeqCst), 0, "none is listened to");
     let ((memory_before, files_before), tasks_before) = before;
-    let ((memory_after, files_after), tasks_after) = after;
+    let ((mut memory_after, mut files_after), mut tasks_after) = (held(), tasks());
+    // Other tests of this process hold files and memory of their own for a while; what is left behind stays.
+    for _ in 0..200 {
+        if files_after <= files_before + 8 && memory_after <= memory_before + MEMORY_KB_MAX {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        ((memory_after, files_after), tasks_after) = (held(), tasks());
+    }
     assert!(files_after <= files_before + 8, "{files_before} files, then {files_after}");
     assert!(tasks_after <= tasks_before + 8, "{tasks_before} tasks, then {tasks_after}");
     assert!(memory_after <= memory_before + MEMORY_KB_MAX, "{memory_before} KB, then {memory_after}");
