@@ -174,6 +174,14 @@ impl Assembly {
         })
     }
 
+    /// Whether [`Self::new`] would make the same of these.
+    pub fn is_of(&self, policy: &Arc<Policy>, model: &tokens::ModelSpec, known: &WindowFacts) -> bool {
+        Arc::ptr_eq(&self.policy, policy)
+            && self.known == *known
+            && self.model == *model
+            && self.given.is_none()
+    }
+
     /// Whether this is for another model than `other`, one with a smaller window.
     pub(crate) fn is_smaller_model_than(&self, other: &Self) -> bool {
         self.model.id != other.model.id && self.window().tokens < other.window().tokens

@@ -62,7 +62,8 @@ impl Conversation {
         now(self.engine.end_turn(&self.checkout, TurnEnd::Good)).expect("nothing is due");
         now(self.engine.prepare_at(&self.checkout, LookPoint::Input(Tokens(70)))).expect("nothing is due");
         self.say(Role::User);
-        let path = now(self.engine.prepare(&self.checkout)).expect("nothing is due").session;
+        let prepared = now(self.engine.prepare_if_calm(&self.checkout)).expect("it can be looked at");
+        let path = prepared.expect("nothing is due").session;
         assert_eq!(path.context().slots().len() as u64, self.said);
         drop(path);
         now(self.engine.flush(self.session)).expect("it is stored");

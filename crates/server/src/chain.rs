@@ -11,10 +11,13 @@ use blake3::Hasher;
 use epitome_core::{Block, Message};
 use epitome_engine::store::{ChainHash, TenantId};
 use epitome_wire::Protocol;
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 use std::collections::hash_map::RandomState;
+use std::fmt;
 use std::hash::{BuildHasher, Hasher as _};
 
 /// A secret of this process or its store: nobody can make hashes that lead to another's content.
@@ -127,7 +130,49 @@ const CONTENT_DEPTH: usize = 2;
 /// How OpenAI Responses names a text by who says it, which its message says too.
 const TEXT_TYPES: [&str; 2] = [r#""input_text""#, r#""output_text""#];
 
-type SortedFields<'m> = BTreeMap<String, &'m RawValue>;
+/// The fields of an object by their names, each once: of those that are repeated the last.
+struct SortedFields<'m>(Vec<(Cow<'m, str>, &'m RawValue)>);
+
+#[derive(Deserialize)]
+struct Text<'m>(#[serde(borrow)] Cow<'m, str>);
+
+impl<'de> Deserialize<'de> for SortedFields<'de> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct ObjectVisitor;
+        impl<'de> Visitor<'de> for ObjectVisitor {
+            type Value = SortedFields<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<SortedFields<'de>, M::Error> {
+                let mut fields = Vec::new();
+                while let Some((Text(key), value)) = map.next_entry::<Text<'de>, &RawValue>()? {
+                    fields.push((key, value));
+                }
+                fields.sort_by(|(one, _), (other, _)| one.cmp(other));
+                fields.dedup_by(|later, before| {
+                    let is_repeated = later.0 == before.0;
+                    if is_repeated {
+                        before.1 = later.1;
+                    }
+                    is_repeated
+                });
+                Ok(SortedFields(fields))
+            }
+        }
+        from.deserialize_map(ObjectVisitor)
+    }
+}
+
+impl SortedFields<'_> {
+    fn get(&self, name: &str) -> Option<&RawValue> {
+        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| *value)
+    }
+
+    fn remove(&mut self, name: &str) {
+        self.0.retain(|(key, _)| key != name);
+    }
+}
 
 fn feed_message(hasher: &mut Hasher, message: &str) {
     // A text in the place of the whole list of OpenAI Responses is the user's message.
@@ -138,9 +183,9 @@ fn feed_message(hasher: &mut Hasher, message: &str) {
     let Ok(mut fields) = serde_json::from_str::<SortedFields<'_>>(message) else {
         return feed_leaf(hasher, message);
     };
-    fields.retain(|_, field| field.get() != "null");
+    fields.0.retain(|(_, field)| field.get() != "null");
     // OpenAI Responses may say of what has a role that it is a message, and need not.
-    if fields.contains_key("role") && fields.get("type").is_some_and(|kind| kind.get() == r#""message""#) {
+    if fields.get("role").is_some() && fields.get("type").is_some_and(|kind| kind.get() == r#""message""#) {
         fields.remove("type");
     }
     feed_fields(hasher, fields, CONTENT_DEPTH);
@@ -149,8 +194,8 @@ fn feed_message(hasher: &mut Hasher, message: &str) {
 /// Hashes an object without its cache mark; a content in it, `depth` levels down, by what is said in it.
 fn feed_fields(hasher: &mut Hasher, mut fields: SortedFields<'_>, depth: usize) {
     fields.remove("cache_control");
-    hasher.update(b"{").update(&(fields.len() as u64).to_le_bytes());
-    for (key, value) in fields {
+    hasher.update(b"{").update(&(fields.0.len() as u64).to_le_bytes());
+    for (key, value) in fields.0 {
         feed_text(hasher, &key);
         match depth.checked_sub(1).filter(|_| key == "content") {
             Some(depth) => feed_content(hasher, value.get(), depth),
@@ -184,6 +229,10 @@ fn feed_content(hasher: &mut Hasher, content: &str, depth: usize) {
 /// Hashes a value by what it means. Half a surrogate pair, a number beyond any float and what is nested too deep mean
 /// nothing to a parser: they go by their bytes.
 fn feed_leaf(hasher: &mut Hasher, json: &str) {
+    // Nearly all that is said stands in texts without an escape, which need no copy.
+    if let Some(Text(text)) = json.starts_with('"').then(|| serde_json::from_str(json).ok()).flatten() {
+        return feed_said(hasher, &text);
+    }
     match serde_json::from_str(json) {
         Ok(value) => feed(hasher, &value),
         Err(_) => {
@@ -203,10 +252,7 @@ fn feed(hasher: &mut Hasher, value: &Value) {
             hasher.update(b"#");
             feed_text(hasher, &number.to_string());
         }
-        Value::String(text) => {
-            hasher.update(b"s");
-            feed_text(hasher, text);
-        }
+        Value::String(text) => feed_said(hasher, text),
         Value::Array(values) => {
             hasher.update(b"[").update(&(values.len() as u64).to_le_bytes());
             values.iter().for_each(|value| feed(hasher, value));
@@ -221,6 +267,11 @@ fn feed(hasher: &mut Hasher, value: &Value) {
             }
         }
     }
+}
+
+fn feed_said(hasher: &mut Hasher, text: &str) {
+    hasher.update(b"s");
+    feed_text(hasher, text);
 }
 
 fn feed_text(hasher: &mut Hasher, text: &str) {

@@ -97,9 +97,9 @@ impl Learner {
     fn learn(&self, reply: &ModelReply, known: &RequestFacts) -> StoringPlan {
         let session = self.checkout.session;
         let estimate =
-            Usage { prompt: self.size.sent.0, output: self.counter.count(reply).0, ..Usage::default() };
+            || Usage { prompt: self.size.sent.0, output: self.counter.count(reply).0, ..Usage::default() };
         let lesson = self.state.books.with(session, |book| {
-            let lesson = book.tally.add(reply, known, &estimate);
+            let lesson = book.tally.add(reply, known, estimate);
             let reply = self.unstored(reply);
             let called = self.leaf.filter(|_| reply.is_some() || lesson.usage.is_some());
             let waits = called.is_some_and(|leaf| {

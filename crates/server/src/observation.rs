@@ -43,7 +43,7 @@ pub(crate) fn note_refusal(
         Resend::Shed(_) | Resend::LeaveThinkingOut | Resend::LeaveSealedOut | Resend::SendAsItCame => None,
     };
     if let Some(window) = limit {
-        let (endpoint, now) = (request.endpoint(request.body.model()), state.calendar());
+        let (endpoint, now) = (request.endpoint.clone(), state.calendar());
         state.books.windows(|windows| windows.limit(&endpoint, window, now));
     }
     // What the client wrote is the client's: sent as it came it was already.

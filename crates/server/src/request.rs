@@ -26,6 +26,8 @@ pub(crate) struct Request {
     pub(crate) protocol: Protocol,
     /// Where it goes.
     pub(crate) upstream: Upstream,
+    /// Where the model of its body is, and as what things are learned of it.
+    pub(crate) endpoint: Endpoint,
     pub(crate) body: Body,
     /// How many elements at the start of the list are instructions, or what the provider made of earlier ones.
     pub(crate) opening: usize,
@@ -39,6 +41,21 @@ pub(crate) struct Request {
     pub(crate) credentials: Vec<(String, String)>,
     pub(crate) beta: Option<Arc<str>>,
     pub(crate) agent: Option<String>,
+}
+
+/// Whose a request is.
+pub(crate) struct RequestOwner {
+    pub(crate) tenant: TenantId,
+    credentials: Vec<(String, String)>,
+}
+
+impl RequestOwner {
+    /// Whoever has the credentials in these headers.
+    pub(crate) fn of(key: &ChainKey, headers: &HeaderMap) -> Self {
+        let credentials = headers::credentials(headers);
+        let tenant = key.tenant(credentials.iter().map(|(_, value)| value.as_bytes()));
+        Self { tenant, credentials }
+    }
 }
 
 /// What a body says of itself, whoever sends it.
@@ -70,13 +87,33 @@ impl ReadBody {
 
 impl Request {
     /// The request of a body.
-    pub(crate) fn new(state: &ServerState, route: &Route<'_>, headers: &HeaderMap, read: ReadBody) -> Self {
+    pub(crate) fn new(
+        state: &ServerState,
+        route: &Route<'_>,
+        headers: &HeaderMap,
+        owner: RequestOwner,
+        read: ReadBody,
+    ) -> Self {
+        let RequestOwner { tenant, credentials } = owner;
         let ReadBody { body, opening, sealed, around, hashes } = read;
         let upstream = route.upstream_for(&state.settings.upstreams, body.model()).clone();
-        let (credentials, beta) = (headers::credentials(headers), headers::beta(headers));
-        let (agent, protocol) = (headers::agent(headers), route.protocol);
-        let tenant = state.key.tenant(credentials.iter().map(|(_, value)| value.as_bytes()));
-        Self { protocol, upstream, body, opening, sealed, around, tenant, hashes, credentials, beta, agent }
+        let (agent, protocol, beta) = (headers::agent(headers), route.protocol, headers::beta(headers));
+        let endpoint = Endpoint::new(protocol.name(), &upstream.to_string(), body.model());
+        let endpoint = endpoint.with_beta(window_beta(beta.as_deref().unwrap_or_default()));
+        Self {
+            protocol,
+            upstream,
+            endpoint,
+            body,
+            opening,
+            sealed,
+            around,
+            tenant,
+            hashes,
+            credentials,
+            beta,
+            agent,
+        }
     }
 
     /// Its bytes as they came.
@@ -84,14 +121,16 @@ impl Request {
         PreparedRequest { body: self.body.bytes().clone(), beta: None, from, session: None }
     }
 
-    /// Where a model of it is, and as what things are learned of it. With a beta for a longer window a model is another: what was
-    /// learned of one says nothing of the other.
-    pub(crate) fn endpoint(&self, model: &str) -> Endpoint {
-        let base_url = self.upstream.to_string();
-        let betas = self.beta.as_deref().unwrap_or_default().split(',').map(str::trim);
-        let beta = betas.into_iter().find(|beta| beta.starts_with(WINDOW_BETA)).unwrap_or_default();
-        Endpoint::new(self.protocol.name(), &base_url, model).with_beta(beta)
+    /// The same for another model at its place.
+    pub(crate) fn endpoint_of(&self, model: &str) -> Endpoint {
+        let endpoint = self.endpoint.clone();
+        if *endpoint.model == *model { endpoint } else { Endpoint { model: model.into(), ..endpoint } }
     }
+}
+
+/// The feature among these that comes with another window. With it a model is another: what was learned of one says nothing of the other.
+fn window_beta(betas: &str) -> &str {
+    betas.split(',').map(str::trim).find(|beta| beta.starts_with(WINDOW_BETA)).unwrap_or_default()
 }
 
 /// The hash of each element behind the opening; those that are known are not hashed again.

@@ -7,7 +7,7 @@ use crate::fault::Fault;
 use crate::notice::NoticeKind;
 use crate::outward::{PassedBody, Path};
 use crate::reply::{FirstLook, open};
-use crate::request::{ReadBody, Request};
+use crate::request::{ReadBody, Request, RequestOwner};
 use crate::routes::{self, Route, Treatment};
 use crate::server_state::ServerState;
 use crate::walk::{PreparedRequest, mend, prepare};
@@ -185,8 +185,9 @@ async fn read(
     bytes: Vec<u8>,
 ) -> Result<Request, Unread> {
     let is_long = bytes.len() > INLINE_BYTES_MAX;
+    let owner = RequestOwner::of(&state.key, headers);
     let work = {
-        let (state, tenant) = (state.clone(), tenant(state, headers));
+        let (state, tenant) = (state.clone(), owner.tenant);
         let (protocol, model) = (route.protocol, route.model.map(str::to_owned));
         async move || read_body(&state, protocol, tenant, model.as_deref(), bytes).await
     };
@@ -195,7 +196,7 @@ async fn read(
     } else {
         work().await
     };
-    read.map(|read| Request::new(state, route, headers, read))
+    read.map(|read| Request::new(state, route, headers, owner, read))
 }
 
 /// What a body of a tenant says; its path may name the model where it does not.
@@ -260,8 +261,7 @@ async fn count_by(state: &Arc<ServerState>, route: &Route<'_>, parts: &Parts, bo
 
 /// Whose requests have these headers.
 fn tenant(state: &ServerState, headers: &HeaderMap) -> TenantId {
-    let credentials = headers::credentials(headers);
-    state.key.tenant(credentials.iter().map(|(_, value)| value.as_bytes()))
+    RequestOwner::of(&state.key, headers).tenant
 }
 
 /// Sends a request that was made to fit; once more, where the provider refuses it for something that can be mended.

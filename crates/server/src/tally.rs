@@ -39,7 +39,12 @@ pub(crate) struct Lesson {
 
 impl Tally {
     /// Adds what one reply took; `known` is what we knew of its request, and `estimate` what it took by our own count.
-    pub(crate) fn add(&mut self, answer: &ModelReply, known: &RequestFacts, estimate: &Usage) -> Lesson {
+    pub(crate) fn add(
+        &mut self,
+        answer: &ModelReply,
+        known: &RequestFacts,
+        estimate: impl FnOnce() -> Usage,
+    ) -> Lesson {
         self.replies += u64::from(answer.is_whole);
         let verdict = notice(answer, known);
         let Some(taken) = answer.usage else {
@@ -47,13 +52,14 @@ impl Tally {
             if !answer.is_whole && answer.message.blocks.is_empty() {
                 return Lesson { verdict, usage: None };
             }
+            let estimate = estimate();
             self.add_usage(&ReportedUsage {
                 prompt: estimate.prompt,
                 output: estimate.output,
                 ..ReportedUsage::default()
             });
             self.unreported += 1;
-            return Lesson { verdict, usage: Some((*estimate, UsageSource::Estimate)) };
+            return Lesson { verdict, usage: Some((estimate, UsageSource::Estimate)) };
         };
         self.add_usage(&taken.charged());
         Lesson { verdict, usage: Some((call_usage(&taken), UsageSource::Provider)) }

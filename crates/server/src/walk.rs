@@ -248,10 +248,12 @@ impl Walk<'_> {
                 if is_clients && let Some(shown) = self.show_history(checkout).await? {
                     return Ok(Some(shown));
                 }
-                self.keep_pace(checkout, LookPoint::Call).await?;
                 self.show_to_own_model(checkout, rule).await?;
-                let acted = self.state.engine.prepare(checkout).await;
-                self.settle(session, acted)?
+                let acted = match self.pace {
+                    Pace::Light => self.state.engine.prepare_if_calm(checkout).await.transpose(),
+                    Pace::Any => Some(self.state.engine.prepare(checkout).await),
+                };
+                self.settle(session, acted.ok_or(WalkError::Heavy)?)?
             }
             Attempt::AfterOverflow(told) => {
                 if is_clients && let Some(path) = self.show_less(session, checkout, told).await? {

@@ -33,21 +33,47 @@ impl Engine {
     ) -> Result<PreparedSession, EngineError> {
         let tree = self.tree(checkout.session).await?;
         let (mut session, claim) = self.claim(&tree, checkout, Some(point)).await?;
-        let driver = self.driver(&tree, checkout);
-        let acted = match &self.spawn {
-            Some(spawn) => {
-                let mut background = tree.backgrounds().lend(&session);
-                let acted = background.prepare_at(&driver, &mut session, point, &**spawn).await;
-                return_background(background, &mut session, acted)
-            }
-            None => driver.prepare_at(&mut session, point).await,
-        };
+        let acted = self.act_at(&tree, checkout, &mut session, point).await;
         self.end_claimed(&tree, checkout, session, acted, claim).await
     }
 
-    /// Whether little is to be done at some point: nothing is compacted or edited, and no summary is begun beforehand.
+    /// The same before a call where little is to be done: nothing is compacted or edited, and no summary is begun beforehand. None, with
+    /// nothing done, where there is more.
+    pub async fn prepare_if_calm(&self, checkout: &Checkout) -> Result<Option<PreparedSession>, EngineError> {
+        let tree = self.tree(checkout.session).await?;
+        let mut session = self.check_out(&tree, checkout, self.reach(checkout)).await?;
+        if !session.is_calm_at(LookPoint::Call) {
+            tree.put_back(&session);
+            return Ok(None);
+        }
+        let acted = self.act_at(&tree, checkout, &mut session, LookPoint::Call).await;
+        self.finish(&tree, checkout, session, acted).await.map(Some)
+    }
+
+    /// Whether little is to be done at some point, as [`Self::prepare_if_calm`] means it.
     pub async fn is_calm_at(&self, checkout: &Checkout, point: LookPoint) -> Result<bool, EngineError> {
         Ok(self.glance(checkout).await?.is_calm_at(point))
+    }
+
+    /// How far back whoever acts before a call looks at least: a summary in the background is begun before it is due.
+    fn reach(&self, checkout: &Checkout) -> Reach {
+        let speculates = self.spawn.is_some() && checkout.assembly.policy().speculate.enabled;
+        if speculates { Reach::Whole } else { Reach::Live }
+    }
+
+    /// What a driver does at some point, and the background of its path with it.
+    async fn act_at(
+        &self,
+        tree: &Arc<SessionTree>,
+        checkout: &Checkout,
+        session: &mut Session,
+        point: LookPoint,
+    ) -> Result<Step, EngineError> {
+        let driver = self.driver(tree, checkout);
+        let Some(spawn) = &self.spawn else { return driver.prepare_at(session, point).await };
+        let mut background = tree.backgrounds().lend(session);
+        let acted = background.prepare_at(&driver, session, point, &**spawn).await;
+        return_background(background, session, acted)
     }
 
     /// A turn has ended: what the policy wants done then is done, once for all who say so of the same turn.
@@ -78,10 +104,7 @@ impl Engine {
         let covers = |session: &Session| if is_due(session)? { session.covers() } else { Ok(None) };
         let reads = |session: &Session| point.is_none_or(|point| session.reads_originals_at(point));
         for _ in 0..CLAIM_WAITS_MAX {
-            // A summary in the background is begun before it is due.
-            let speculates = self.spawn.is_some() && checkout.assembly.policy().speculate.enabled;
-            let reach = if speculates { Reach::Whole } else { Reach::Live };
-            let mut session = self.check_out(tree, checkout, reach).await?;
+            let mut session = self.check_out(tree, checkout, self.reach(checkout)).await?;
             if reads(&session) {
                 if !session.log().is_whole() {
                     session = self.check_out(tree, checkout, Reach::Whole).await?;

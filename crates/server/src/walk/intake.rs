@@ -163,7 +163,7 @@ impl Walk<'_> {
         let mut called = checkout.clone();
         // Whatever this request asks for, it is the model called then whose provider has counted.
         if told.model != self.request.body.model() {
-            called.assembly = self.assembly(rule, &told.model)?;
+            called.assembly = self.assembly(checkout.session, rule, &told.model)?;
         }
         match source {
             UsageSource::Provider => self.state.engine.reply(&called, usage).await?,

@@ -75,7 +75,7 @@ fn ask_for_less(
     let room = told.answer_room().filter(|room| room.0 >= OUTPUT_TOKENS_MIN)?;
     let body = body_edit::lower_output(&first.body, room.0)?;
     if let Some(window) = told.limit() {
-        let (endpoint, now) = (request.endpoint(request.body.model()), state.calendar());
+        let (endpoint, now) = (request.endpoint.clone(), state.calendar());
         state.books.windows(|windows| windows.limit(&endpoint, window, now));
     }
     Some(PreparedRequest { body, beta: first.beta, from: first.from.clone(), session: first.session })
@@ -84,7 +84,7 @@ fn ask_for_less(
 impl Walk<'_> {
     /// Leaves out of a context that was rebuilt what this endpoint has refused in others.
     pub(super) fn expect_binding(&self, path: &Session, session: SessionId) {
-        let (endpoint, now) = (self.endpoint(self.request.body.model()), self.state.calendar());
+        let (endpoint, now) = (self.request.endpoint.clone(), self.state.calendar());
         let is_rebuilt = !path.compactions().is_empty();
         if is_rebuilt && self.state.books.learned(|known| known.bindings.has(&endpoint, now)) {
             let must_think = body_edit::must_think(self.request.body.bytes());
@@ -101,7 +101,7 @@ impl Walk<'_> {
     ) -> Result<(), WalkError> {
         let must_think = body_edit::must_think(self.request.body.bytes());
         if attempt == Attempt::AfterBinding {
-            let (endpoint, now) = (self.endpoint(self.request.body.model()), self.state.calendar());
+            let (endpoint, now) = (self.request.endpoint.clone(), self.state.calendar());
             self.state.books.learned(|known| known.bindings.learn(&endpoint, now));
         }
         let sealed = self.state.books.with(session, |book| {
@@ -147,7 +147,7 @@ impl Walk<'_> {
     /// Learns the window of the request's model, for every session with it. The window that the path is measured by
     /// may be what an agent or the operator says of it, and says nothing of the provider.
     pub(super) fn learn(&self, events: &[Event]) {
-        let (endpoint, now) = (self.endpoint(self.request.body.model()), self.state.calendar());
+        let (endpoint, now) = (self.request.endpoint.clone(), self.state.calendar());
         for event in events {
             if let Event::Learned { window } = event {
                 self.state.books.windows(|windows| windows.limit(&endpoint, *window, now));

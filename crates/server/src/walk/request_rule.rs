@@ -15,7 +15,6 @@ use epitome_core::policy::TriggerMode;
 use epitome_core::{EntryId, Policy, Settings, Tokens};
 use epitome_engine::store::SessionId;
 use epitome_engine::{Assembly, Checkout, Driver, NoWindow, SessionOptions, WindowFacts};
-use epitome_wire::overflow::Endpoint;
 use std::sync::Arc;
 
 impl Walk<'_> {
@@ -51,14 +50,10 @@ impl Walk<'_> {
 
     /// What is known of the window of a model.
     pub(super) fn known(&self, model: &str) -> WindowFacts {
-        let (endpoint, now) = (self.endpoint(model), self.state.calendar());
+        let (endpoint, now) = (self.request.endpoint_of(model), self.state.calendar());
         let limits = self.state.books.windows(|windows| windows.of(&endpoint, now));
         let learned = [limits.window, limits.input_max].into_iter().flatten().map(|limit| limit.tokens).min();
         WindowFacts { stated: self.state.settings.window, learned, ..WindowFacts::default() }
-    }
-
-    pub(super) fn endpoint(&self, model: &str) -> Endpoint {
-        self.request.endpoint(model)
     }
 
     pub(super) fn operator(&self, session: SessionId, client: Option<ClientLine>) -> Arc<SessionOperator> {
@@ -79,7 +74,7 @@ impl Walk<'_> {
         rule: &SessionRule,
         leaf: Option<EntryId>,
     ) -> Result<Checkout, NoWindow> {
-        let assembly = self.assembly(rule, self.request.body.model())?;
+        let assembly = self.assembly(session, rule, self.request.body.model())?;
         let idle = self.state.books.with(session, |book| book.seen.elapsed());
         let mut ports = own_model::ports(rule, self.is_cached(session));
         ports.restorer = Some(Arc::new(self.restorer(&rule.policy)));
@@ -100,11 +95,22 @@ impl Walk<'_> {
     }
 
     /// Counter, window and budget of a model, with what the request has around its messages.
-    pub(super) fn assembly(&self, rule: &SessionRule, model: &str) -> Result<Assembly, NoWindow> {
+    pub(super) fn assembly(
+        &self,
+        session: SessionId,
+        rule: &SessionRule,
+        model: &str,
+    ) -> Result<Assembly, NoWindow> {
         let spec = self.state.settings.catalog.find(model);
         let spec = spec.with_betas(self.request.beta.as_deref().unwrap_or_default());
-        let calibration = self.state.books.calibration(&self.endpoint(model));
-        let assembly = Assembly::new(rule.policy.clone(), spec, self.known(model))?;
+        let (policy, known) = (&rule.policy, self.known(model));
+        let calibration = self.state.books.calibration(&self.request.endpoint_of(model));
+        // Mostly it is what the request before was worked on with.
+        let before = self.state.books.with(session, |book| {
+            let before = book.checkout.as_ref().map(|checkout| &checkout.assembly);
+            before.filter(|before| before.is_of(policy, &spec, &known)).cloned()
+        });
+        let assembly = before.flatten().map_or_else(|| Assembly::new(policy.clone(), spec, known), Ok)?;
         let mut assembly = assembly.with_calibration(calibration);
         let around = &self.request.around;
         let fixed = around.count(&assembly) + self.sealed(&assembly);

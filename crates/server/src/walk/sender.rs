@@ -26,7 +26,7 @@ impl Walk<'_> {
         let (budget, leaf) = (path.budget(), path.leaf());
         let estimate = Some(budget.request(view.tokens(path)));
         let known = RequestFacts { estimate, window: Some(budget.window), largest: None };
-        let (state, endpoint) = (self.state.clone(), self.endpoint(self.request.body.model()));
+        let (state, endpoint) = (self.state.clone(), self.request.endpoint.clone());
         let size = request_size(path, view);
         let done = self.done(checkout.session, size);
         let Request { protocol, body, tenant, .. } = self.request;

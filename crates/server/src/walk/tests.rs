@@ -5,7 +5,7 @@ use crate::body::Body;
 use crate::books::{BookLimits, Books};
 use crate::notice::OperatorNotice;
 use crate::outward::Outward;
-use crate::request::{ReadBody, Request};
+use crate::request::{ReadBody, Request, RequestOwner};
 use crate::routes;
 use crate::rules::SessionRule;
 use crate::server_state::ServerState;
@@ -57,7 +57,8 @@ async fn prepared(state: &Arc<ServerState>, messages: &[Value]) -> (Bytes, Bytes
     let route = routes::find(&state.settings.upstreams, &parts).expect("a route");
     let read = Body::alone(Protocol::Anthropic, &body).expect("a body");
     let read = ReadBody::new(state, Protocol::Anthropic, read).expect("something is said");
-    let request = Request::new(state, &route, &parts.headers, read);
+    let request =
+        Request::new(state, &route, &parts.headers, RequestOwner::of(&state.key, &parts.headers), read);
     let prepared = prepare(state, &Arc::new(request)).await;
     (body.into(), prepared.body)
 }

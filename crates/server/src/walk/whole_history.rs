@@ -62,7 +62,7 @@ impl Walk<'_> {
             return Ok(None);
         }
         if let Some(window) = told.limit() {
-            let (endpoint, now) = (self.endpoint(self.request.body.model()), self.state.calendar());
+            let (endpoint, now) = (self.request.endpoint.clone(), self.state.calendar());
             self.state.books.windows(|windows| windows.limit(&endpoint, window, now));
         }
         self.state.books.with(session, |book| book.tally.recoveries += 1);

@@ -17,6 +17,7 @@ use crate::ReportedUsage;
 use crate::document::{ObjectView, View};
 use epitome_core::{Author, Block, Message, Role, Stop};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What came back for a request.
@@ -112,7 +113,8 @@ fn add(a: ReportedUsage, b: ReportedUsage) -> ReportedUsage {
 /// assert_eq!((answer.message.said().as_str(), answer.stop), ("hello", Some(StopReason::End)));
 /// ```
 pub fn reply(protocol: Protocol, body: &[u8]) -> ModelReply {
-    let text = String::from_utf8_lossy(body);
+    // To see that all of it is text takes a fraction of looking for what is not.
+    let text = std::str::from_utf8(body).map_or_else(|_| String::from_utf8_lossy(body), Cow::Borrowed);
     let Some(root) = View::parse(text.trim()).ok().and_then(View::object) else {
         return ModelReply { error: Some(text.as_ref().into()), ..ModelReply::nothing() };
     };
