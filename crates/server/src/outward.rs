@@ -93,9 +93,10 @@ impl Outward {
         let mut headers = headers::to_upstream_readable(path.headers);
         path.beta.into_iter().for_each(|beta| headers::ask_for_beta(&mut headers, beta));
         self.hop.mark(&mut headers, to);
-        let kept = self.kept();
-        let request = kept.request(Method::POST, to.join(path.path, path.query)).headers(headers);
-        self.deliver(&kept, to, request.body(body).build()).await
+        let mut request = Request::new(Method::POST, to.join(path.path, path.query));
+        *request.headers_mut() = headers;
+        *request.body_mut() = Some(body.into());
+        self.deliver(&self.kept(), to, request).await
     }
 
     /// Passes a request on as it comes, and its reply back as it comes.
@@ -110,16 +111,15 @@ impl Outward {
         let length = parts.headers.get(CONTENT_LENGTH);
         headers.extend(length.map(|length| (CONTENT_LENGTH, length.clone())));
         self.hop.mark(&mut headers, to);
-        let url = to.join(path, parts.uri.query());
-        let kept = self.kept();
-        let mut request = kept.request(parts.method.clone(), url).headers(headers);
+        let mut request = Request::new(parts.method.clone(), to.join(path, parts.uri.query()));
+        *request.headers_mut() = headers;
         if length.is_some() || parts.headers.contains_key(TRANSFER_ENCODING) {
-            request = request.body(match body {
+            *request.body_mut() = Some(match body {
                 PassedBody::Whole(bytes) => bytes.into(),
                 PassedBody::Stream(body) => reqwest::Body::wrap_stream(body.into_data_stream()),
             });
         }
-        let reply = self.deliver(&kept, to, request.build()).await?;
+        let reply = self.deliver(&self.kept(), to, request).await?;
         let (status, headers) = (reply.status(), headers::passed_on(reply.headers()));
         let mut response = Response::new(Body::from_stream(reply.bytes_stream()));
         (*response.status_mut(), *response.headers_mut()) = (status, headers);
@@ -130,10 +130,9 @@ impl Outward {
         &self,
         kept: &Client,
         to: &Upstream,
-        request: Result<Request, reqwest::Error>,
+        request: Request,
     ) -> Result<reqwest::Response, Fault> {
         let failed = |error| unreachable(to, error);
-        let request = request.map_err(failed)?;
         let again = request.try_clone();
         let error = match kept.execute(request).await {
             Ok(reply) => {

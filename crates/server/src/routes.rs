@@ -270,6 +270,9 @@ fn cloud_path<'r>(upstreams: &Upstreams, uri: &'r Uri) -> Option<(Cloud, Cow<'r,
 
 /// Whether a part of a path is `.` or `..`, however that is written: it would lead out of the base URL's own path.
 fn has_dots(path: &str) -> bool {
+    if !path.contains(['.', '%']) {
+        return false;
+    }
     let plain = path.to_ascii_lowercase().replace("%2e", ".").replace("%2f", "/").replace("%5c", "/");
     plain.split(['/', '\\']).any(|part| matches!(part, "." | ".."))
 }
