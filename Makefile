@@ -19,6 +19,7 @@ test: lint postgres
 	./tests/pi/run.sh
 	$(CARGO) build -p epitome -p epitome-upstream
 	./tests/sdk/run.sh
+	./tests/proxy/ways.mjs
 	./tests/proxy/corpus.py --calls 8
 	./tests/proxy/forks.py --requests 1500
 

@@ -2,38 +2,51 @@
 //! before a byte of the reply comes, and the client can do nothing about that: such a request goes once more, over a connection of
 //! its own.
 
+mod connector;
+mod reply_bytes;
+
+pub(crate) use reply_bytes::{ReplyBytes, ReplyError};
+
+use self::connector::ProviderConnector;
 use crate::fault::{Fault, told};
 use crate::headers;
 use crate::hop::HopId;
 use crate::settings::Upstream;
 use axum::body::Body;
-use axum::http::HeaderMap;
-use axum::http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use axum::http::header::{CONTENT_LENGTH, PROXY_AUTHORIZATION, TRANSFER_ENCODING};
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, Request};
 use axum::response::Response;
 use bytes::Bytes;
-use reqwest::redirect::Policy;
-use reqwest::{Client, ClientBuilder, Method, Request};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use std::collections::{HashMap, HashSet};
 use std::error::Error;
 use std::io::{self, ErrorKind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::runtime::{Handle, Id as RuntimeId};
-
-/// A connection that is not made by then will not be made.
-const CONNECT_TIME_MAX: Duration = Duration::from_secs(20);
+use tokio::time::timeout;
 
 /// Whoever asks whether the server is ready waits no longer: monitoring systems take a slow answer for none.
 const REACH_TIME_MAX: Duration = Duration::from_secs(2);
 
+/// So long a connection is kept that nobody uses: longer than most providers do.
+const IDLE_TIME_MAX: Duration = Duration::from_secs(90);
+
+type ProviderClient = Client<ProviderConnector, Body>;
+
+/// A provider's reply, as far as its headers.
+pub(crate) type ProviderReply = axum::http::Response<ReplyBytes>;
+
 /// Connections to the providers, shared by all requests.
 pub(crate) struct Outward {
+    connector: ProviderConnector,
     /// Connections that are used again, each by the runtime that drives it: over another's a request would have that one's thread
     /// woken to be sent, and its own to hear the reply.
-    kept: Mutex<HashMap<RuntimeId, Client>>,
+    kept: Mutex<HashMap<RuntimeId, ProviderClient>>,
     /// Makes a connection for each request, and keeps none.
-    fresh: Client,
+    fresh: ProviderClient,
     silence_max: Duration,
     /// Upstreams that have answered since a new connection to them failed: of those a connection may be kept.
     answered: Mutex<HashSet<Upstream>>,
@@ -48,28 +61,34 @@ pub(crate) enum PassedBody {
     Stream(Body),
 }
 
+impl From<PassedBody> for Body {
+    fn from(body: PassedBody) -> Self {
+        match body {
+            PassedBody::Whole(bytes) => bytes.into(),
+            PassedBody::Stream(body) => body,
+        }
+    }
+}
+
 impl Outward {
-    /// Ready to connect. Replies are passed on as they come: packed ones stay packed, and a redirect is the
-    /// client's to follow, since it may lead where its key must not go.
-    pub(crate) fn new(silence_max: Duration) -> Result<Self, reqwest::Error> {
-        let fresh = client_of(silence_max).pool_max_idle_per_host(0).build()?;
-        Ok(Self { kept: Mutex::default(), fresh, silence_max, answered: Mutex::default(), hop: HopId::new() })
+    /// Ready to connect, which reads the certificates that the system trusts. Replies are passed on as they come: packed ones stay
+    /// packed, and a redirect is the client's to follow, since it may lead where its key must not go.
+    pub(crate) fn new(silence_max: Duration) -> Result<Self, rustls::Error> {
+        let connector = ProviderConnector::from_env()?;
+        let fresh = Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector.clone());
+        let (kept, answered, hop) = (Mutex::default(), Mutex::default(), HopId::new());
+        Ok(Self { connector, kept, fresh, silence_max, answered, hop })
     }
 
     /// The connections that this runtime drives.
-    fn kept(&self) -> Client {
-        let runtime = Handle::current().id();
-        let known = self.clients().get(&runtime).cloned();
-        // Made with nobody waiting for it, which takes a while: it reads the system's certificates.
-        known.unwrap_or_else(|| {
-            // One of the same kind could be made before; where this one cannot, each request has a connection of its own.
-            let made = client_of(self.silence_max).build().unwrap_or_else(|_| self.fresh.clone());
-            self.clients().entry(runtime).or_insert(made).clone()
-        })
-    }
-
-    fn clients(&self) -> MutexGuard<'_, HashMap<RuntimeId, Client>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn kept(&self) -> ProviderClient {
+        let mut clients = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = || {
+            let mut builder = Client::builder(TokioExecutor::new());
+            builder.pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE_TIME_MAX);
+            builder.build(self.connector.clone())
+        };
+        clients.entry(Handle::current().id()).or_insert_with(made).clone()
     }
 
     /// Refuses what this server itself has sent.
@@ -79,8 +98,12 @@ impl Outward {
 
     /// Whether anybody answers there, whatever they say.
     pub(crate) async fn reach(&self, to: &Upstream) -> Result<(), Fault> {
-        let asked = self.fresh.request(Method::HEAD, to.join("/", None)).timeout(REACH_TIME_MAX).send().await;
-        asked.map(drop).map_err(|error| unreachable(to, error))
+        let request =
+            self.request(to.join("/", None).as_str(), Method::HEAD, HeaderMap::new(), Body::empty());
+        let asked = async { Ok(self.fresh.request(request?).await?) };
+        let asked = timeout(REACH_TIME_MAX, asked).await;
+        let asked = asked.unwrap_or(Err(ReplyError::Silent(REACH_TIME_MAX)));
+        asked.map(drop).map_err(|error| unreachable(to, &error))
     }
 
     /// Sends a body of ours in the place of the client's.
@@ -89,14 +112,12 @@ impl Outward {
         to: &Upstream,
         path: &Path<'_>,
         body: Bytes,
-    ) -> Result<reqwest::Response, Fault> {
+    ) -> Result<ProviderReply, Fault> {
         let mut headers = headers::to_upstream_readable(path.headers);
         path.beta.into_iter().for_each(|beta| headers::ask_for_beta(&mut headers, beta));
         self.hop.mark(&mut headers, to);
-        let mut request = Request::new(Method::POST, to.join(path.path, path.query));
-        *request.headers_mut() = headers;
-        *request.body_mut() = Some(body.into());
-        self.deliver(&self.kept(), to, request).await
+        let url = to.join(path.path, path.query);
+        self.deliver(to, url.as_str(), (Method::POST, headers), PassedBody::Whole(body)).await
     }
 
     /// Passes a request on as it comes, and its reply back as it comes.
@@ -111,30 +132,45 @@ impl Outward {
         let length = parts.headers.get(CONTENT_LENGTH);
         headers.extend(length.map(|length| (CONTENT_LENGTH, length.clone())));
         self.hop.mark(&mut headers, to);
-        let mut request = Request::new(parts.method.clone(), to.join(path, parts.uri.query()));
-        *request.headers_mut() = headers;
-        if length.is_some() || parts.headers.contains_key(TRANSFER_ENCODING) {
-            *request.body_mut() = Some(match body {
-                PassedBody::Whole(bytes) => bytes.into(),
-                PassedBody::Stream(body) => reqwest::Body::wrap_stream(body.into_data_stream()),
-            });
-        }
-        let reply = self.deliver(&self.kept(), to, request).await?;
+        let url = to.join(path, parts.uri.query());
+        let has_body = length.is_some() || parts.headers.contains_key(TRANSFER_ENCODING);
+        let body = if has_body { body } else { PassedBody::Whole(Bytes::new()) };
+        let reply = self.deliver(to, url.as_str(), (parts.method.clone(), headers), body).await?;
         let (status, headers) = (reply.status(), headers::passed_on(reply.headers()));
-        let mut response = Response::new(Body::from_stream(reply.bytes_stream()));
+        let mut response = Response::new(Body::from_stream(reply.into_body()));
         (*response.status_mut(), *response.headers_mut()) = (status, headers);
         Ok(response)
     }
 
+    fn request(
+        &self,
+        url: &str,
+        method: Method,
+        headers: HeaderMap,
+        body: Body,
+    ) -> Result<Request<Body>, ReplyError> {
+        let mut request = Request::new(body);
+        (*request.method_mut(), *request.uri_mut(), *request.headers_mut()) = (method, url.parse()?, headers);
+        if let Some(authorization) = self.connector.proxy_authorization(request.uri()) {
+            request.headers_mut().entry(PROXY_AUTHORIZATION).or_insert(authorization);
+        }
+        Ok(request)
+    }
+
     async fn deliver(
         &self,
-        kept: &Client,
         to: &Upstream,
-        request: Request,
-    ) -> Result<reqwest::Response, Fault> {
-        let failed = |error| unreachable(to, error);
-        let again = request.try_clone();
-        let error = match kept.execute(request).await {
+        url: &str,
+        (method, headers): (Method, HeaderMap),
+        body: PassedBody,
+    ) -> Result<ProviderReply, Fault> {
+        let failed = |error: ReplyError| unreachable(to, &error);
+        let again = match &body {
+            PassedBody::Whole(bytes) => Some((method.clone(), headers.clone(), bytes.clone())),
+            PassedBody::Stream(_) => None,
+        };
+        let request = self.request(url, method, headers, body.into()).map_err(failed)?;
+        let error = match self.ask(&self.kept(), request).await {
             Ok(reply) => {
                 self.note_answered(to);
                 return Ok(reply);
@@ -142,13 +178,24 @@ impl Outward {
             Err(error) => error,
         };
         let may_be_kept = is_closed_early(&error) && self.answered().contains(to);
-        let Some(again) = again.filter(|_| may_be_kept) else { return Err(failed(error)) };
-        let replied = self.fresh.execute(again).await;
+        let Some((method, headers, bytes)) = again.filter(|_| may_be_kept) else { return Err(failed(error)) };
+        let request = self.request(url, method, headers, bytes.into()).map_err(failed)?;
+        let replied = self.ask(&self.fresh, request).await;
         if replied.is_err() {
             // It is the provider that fails, and not what was kept of it.
             self.answered().remove(to);
         }
         replied.map_err(failed)
+    }
+
+    async fn ask(
+        &self,
+        client: &ProviderClient,
+        request: Request<Body>,
+    ) -> Result<ProviderReply, ReplyError> {
+        let replied = timeout(self.silence_max, client.request(request)).await;
+        let reply = replied.map_err(|_| ReplyError::Silent(self.silence_max))??;
+        Ok(reply.map(|body| ReplyBytes::new(body, self.silence_max)))
     }
 
     fn note_answered(&self, to: &Upstream) {
@@ -163,17 +210,10 @@ impl Outward {
     }
 }
 
-fn client_of(silence_max: Duration) -> ClientBuilder {
-    Client::builder()
-        .no_gzip()
-        .redirect(Policy::none())
-        .connect_timeout(CONNECT_TIME_MAX)
-        .read_timeout(silence_max)
-}
-
 /// Whether a connection was closed before a byte of the reply came, and not for want of time.
-fn is_closed_early(error: &reqwest::Error) -> bool {
-    if error.is_connect() || error.is_timeout() {
+fn is_closed_early(error: &ReplyError) -> bool {
+    let ReplyError::Client(error) = error else { return false };
+    if error.is_connect() {
         return false;
     }
     let mut cause = error.source();
@@ -206,8 +246,9 @@ pub(crate) struct Path<'r> {
     pub(crate) beta: Option<&'static str>,
 }
 
-fn unreachable(to: &Upstream, error: reqwest::Error) -> Fault {
-    Fault::Unreachable { upstream: to.to_string(), why: told(&error.without_url()) }
+/// What is told of a provider that could not be heard.
+pub(crate) fn unreachable(to: &Upstream, error: &ReplyError) -> Fault {
+    Fault::Unreachable { upstream: to.to_string(), why: told(error) }
 }
 
 #[cfg(test)]
@@ -217,6 +258,7 @@ mod tests {
     use axum::Router;
     use axum::extract::ConnectInfo;
     use axum::http::HeaderMap;
+    use futures_util::TryStreamExt as _;
     use std::collections::HashSet;
     use std::net::SocketAddr;
     use std::sync::{Arc, Mutex};
@@ -245,7 +287,7 @@ mod tests {
     async fn send(outward: &Outward, to: &Upstream) {
         let path = Path { path: "/v1/models", query: None, headers: &HeaderMap::new(), beta: None };
         let reply = outward.send(to, &path, "{}".into()).await.expect("somebody answers");
-        reply.bytes().await.expect("all of it comes");
+        reply.into_body().try_collect::<Vec<_>>().await.expect("all of it comes");
     }
 
     #[test]

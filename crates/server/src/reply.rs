@@ -2,6 +2,7 @@
 //! copy is read.
 
 use crate::headers;
+use crate::outward::{ProviderReply, ReplyError};
 use crate::resend::Resend;
 use crate::response_headers::DoneHeaders;
 use axum::body::Body;
@@ -28,7 +29,7 @@ pub(crate) struct Reply {
     headers: HeaderMap,
     /// What of it was read already.
     held: HeldBytes,
-    rest: BoxStream<'static, Result<Bytes, reqwest::Error>>,
+    rest: BoxStream<'static, Result<Bytes, ReplyError>>,
 }
 
 /// Pieces of a reply, and how many bytes they are.
@@ -93,10 +94,9 @@ const OPENING_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Looks at a reply: at all of an error, and at how a stream opens. What we know of the
 /// request helps to tell what an error without words means.
-pub(crate) async fn open(protocol: Protocol, response: reqwest::Response, known: &RequestFacts) -> FirstLook {
+pub(crate) async fn open(protocol: Protocol, response: ProviderReply, known: &RequestFacts) -> FirstLook {
     let (status, headers) = (response.status(), headers::passed_on(response.headers()));
-    let mut reply =
-        Reply { status, headers, held: HeldBytes::default(), rest: response.bytes_stream().boxed() };
+    let mut reply = Reply { status, headers, held: HeldBytes::default(), rest: response.into_body().boxed() };
     let error = if !status.is_success() {
         let body = reply.hold_error().await;
         body.map(|body| (ErrorPlace::Status(status.as_u16()), body))
@@ -184,7 +184,7 @@ impl Reply {
     }
 
     /// Has the client see where a reply broke off.
-    fn break_off(&mut self, error: reqwest::Error) {
+    fn break_off(&mut self, error: ReplyError) {
         // What came before it is on its way to the client first: a connection that fails at once is closed with nothing said.
         let broken = async move {
             tokio::task::yield_now().await;
@@ -194,7 +194,7 @@ impl Reply {
     }
 
     /// Reads a whole body; none where it is too long to be an error.
-    async fn hold_all(&mut self) -> Result<Option<Vec<u8>>, reqwest::Error> {
+    async fn hold_all(&mut self) -> Result<Option<Vec<u8>>, ReplyError> {
         while let Some(chunk) = self.rest.next().await {
             self.held.push(chunk?);
             if self.held.bytes > ERROR_BYTES_MAX {
@@ -230,7 +230,7 @@ impl Reply {
     }
 
     /// The next bytes; none at the end, or where they take longer than we may keep the client waiting.
-    async fn next_before(&mut self, deadline: Option<Instant>) -> Option<Result<Bytes, reqwest::Error>> {
+    async fn next_before(&mut self, deadline: Option<Instant>) -> Option<Result<Bytes, ReplyError>> {
         match deadline {
             Some(deadline) => timeout_at(deadline, self.rest.next()).await.ok().flatten(),
             None => self.rest.next().await,
@@ -269,14 +269,14 @@ impl HeldBytes {
 
 /// Bytes on their way to the client, and whoever listens.
 struct Tee {
-    bytes: BoxStream<'static, Result<Bytes, reqwest::Error>>,
+    bytes: BoxStream<'static, Result<Bytes, ReplyError>>,
     listener: Option<Listener>,
     /// What is done before the client sees the end, and that end.
     ending: Option<(BoxFuture<'static, ()>, ReplyChunk)>,
 }
 
 /// Bytes of a reply, or its end.
-type ReplyChunk = Option<Result<Bytes, reqwest::Error>>;
+type ReplyChunk = Option<Result<Bytes, ReplyError>>;
 
 struct Listener {
     heard: HeardReply,
@@ -296,7 +296,7 @@ enum HeardReply {
 }
 
 impl Stream for Tee {
-    type Item = Result<Bytes, reqwest::Error>;
+    type Item = Result<Bytes, ReplyError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         if let Some((work, _)) = &mut self.ending {

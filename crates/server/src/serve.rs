@@ -57,7 +57,7 @@ pub enum ServeError {
     },
     /// Secure connections cannot be made.
     #[error("cannot prepare connections to the providers")]
-    Outward(#[source] reqwest::Error),
+    Outward(#[source] rustls::Error),
     /// There are no threads to serve connections.
     #[error("cannot start the threads that serve connections")]
     Threads(#[source] io::Error),

@@ -8,11 +8,11 @@ use epitome_engine::Clock;
 use epitome_engine::store::Store;
 use epitome_tokens::Catalog;
 use epitome_wire::Protocol;
-use reqwest::Url;
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
+use url::Url;
 
 /// Everything a server works by.
 #[derive(Clone)]

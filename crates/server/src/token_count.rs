@@ -1,9 +1,9 @@
 //! How long a request is, as its provider counts it: a client that asks is told what would be sent, and in a header what it
 //! sent itself. A compaction that is not made yet is not counted.
 
-use crate::fault::{Fault, told};
+use crate::fault::Fault;
 use crate::headers;
-use crate::outward::Path;
+use crate::outward::{Path, unreachable};
 use crate::request::Request;
 use crate::response_headers::ORIGINAL;
 use crate::server_state::ServerState;
@@ -13,6 +13,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use bytes::Bytes;
+use futures_util::TryStreamExt as _;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -59,12 +60,9 @@ async fn ask(
     state.note_reach(upstream, sent.as_ref().err());
     let reply = sent?;
     let (status, headers) = (reply.status(), headers::passed_on(reply.headers()));
-    let failed = |error: reqwest::Error| Fault::Unreachable {
-        upstream: upstream.to_string(),
-        why: told(&error.without_url()),
-    };
-    let body = reply.bytes().await.map_err(failed)?;
-    Ok(CountReply { status, headers, body })
+    let pieces: Result<Vec<Bytes>, _> = reply.into_body().try_collect().await;
+    let body = pieces.map_err(|error| unreachable(upstream, &error))?.concat();
+    Ok(CountReply { status, headers, body: body.into() })
 }
 
 impl CountReply {

@@ -1,0 +1,190 @@
+//! Making a connection to a provider: through the proxy that the environment names for it, or straight; with TLS where its address says
+//! so, by the certificates that the system trusts.
+
+use axum::http::uri::Scheme;
+use axum::http::{HeaderValue, Uri};
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
+use hyper_util::client::legacy::connect::proxy::Tunnel;
+use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
+use hyper_util::client::proxy::matcher::{Intercept, Matcher};
+use hyper_util::rt::TokioIo;
+use rustls::ClientConfig;
+use rustls::crypto::aws_lc_rs;
+use rustls_platform_verifier::BuilderVerifierExt as _;
+use std::future::Future;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tower_service::Service;
+
+/// A connection that is not made by then will not be made.
+const CONNECT_TIME_MAX: Duration = Duration::from_secs(20);
+
+/// So often a connection over which nothing goes is tried, and so often in vain: what lies between may have forgotten it.
+const KEEPALIVE_TIME: Duration = Duration::from_secs(15);
+const KEEPALIVE_RETRIES: u32 = 3;
+
+pub(super) type ConnectError = Box<dyn std::error::Error + Send + Sync>;
+
+type Made<T> = Pin<Box<dyn Future<Output = Result<T, ConnectError>> + Send>>;
+
+/// Makes connections to providers.
+#[derive(Clone)]
+pub(super) struct ProviderConnector {
+    way: NetworkWay,
+    /// What a provider is spoken to with: it is told of HTTP/2.
+    tls: Arc<ClientConfig>,
+}
+
+/// The way to an address, up to where the provider's own TLS begins.
+#[derive(Clone)]
+struct NetworkWay {
+    tcp: HttpConnector,
+    proxies: Arc<Matcher>,
+    /// What a proxy is spoken to with.
+    tls: Arc<ClientConfig>,
+}
+
+/// A stream on the network, in the TLS of a proxy where that has some.
+type WayStream = MaybeHttpsStream<TokioIo<TcpStream>>;
+
+/// A connection to a provider.
+pub(super) struct ProviderStream {
+    stream: MaybeHttpsStream<WayStream>,
+    /// Whether a proxy at its other end is told of each request where that goes.
+    is_proxied: bool,
+}
+
+impl ProviderConnector {
+    /// Connects as the environment says now.
+    pub(super) fn from_env() -> Result<Self, rustls::Error> {
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+        let plain = versions.with_platform_verifier()?.with_no_client_auth();
+        let mut tls = plain.clone();
+        tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_keepalive(Some(KEEPALIVE_TIME));
+        tcp.set_keepalive_interval(Some(KEEPALIVE_TIME));
+        tcp.set_keepalive_retries(Some(KEEPALIVE_RETRIES));
+        let way = NetworkWay { tcp, proxies: Arc::new(Matcher::from_env()), tls: Arc::new(plain) };
+        Ok(Self { way, tls: Arc::new(tls) })
+    }
+
+    /// What a proxy is to be told with a request to this address that it passes on itself.
+    pub(super) fn proxy_authorization(&self, to: &Uri) -> Option<HeaderValue> {
+        let is_plain = to.scheme() == Some(&Scheme::HTTP);
+        let proxy = is_plain.then(|| self.way.proxies.intercept(to)).flatten();
+        proxy.and_then(|proxy| proxy.basic_auth().cloned())
+    }
+}
+
+impl NetworkWay {
+    async fn go(mut self, to: Uri) -> Result<WayStream, ConnectError> {
+        let Some(proxy) = self.proxies.intercept(&to) else {
+            return Ok(MaybeHttpsStream::Http(self.tcp.call(to).await?));
+        };
+        let mut to_proxy = HttpsConnector::from((self.tcp, self.tls));
+        if to.scheme() != Some(&Scheme::HTTPS) {
+            return to_proxy.call(proxy.uri().clone()).await;
+        }
+        Ok(tunnel(&proxy, to_proxy).call(to).await?)
+    }
+}
+
+/// The way through a proxy that is to see nothing of what goes by.
+fn tunnel<C>(proxy: &Intercept, to_proxy: C) -> Tunnel<C> {
+    let tunnel = Tunnel::new(proxy.uri().clone(), to_proxy);
+    match proxy.basic_auth() {
+        Some(authorization) => tunnel.with_auth(authorization.clone()),
+        None => tunnel,
+    }
+}
+
+impl Service<Uri> for NetworkWay {
+    type Response = WayStream;
+    type Error = ConnectError;
+    type Future = Made<WayStream>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ConnectError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, to: Uri) -> Self::Future {
+        Box::pin(self.clone().go(to))
+    }
+}
+
+impl Service<Uri> for ProviderConnector {
+    type Response = ProviderStream;
+    type Error = ConnectError;
+    type Future = Made<ProviderStream>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ConnectError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, to: Uri) -> Self::Future {
+        let is_plain = to.scheme() == Some(&Scheme::HTTP);
+        let is_proxied = is_plain && self.way.proxies.intercept(&to).is_some();
+        let connecting = HttpsConnector::from((self.way.clone(), self.tls.clone())).call(to);
+        Box::pin(async move {
+            let late = |_| format!("no connection was made in {} seconds", CONNECT_TIME_MAX.as_secs());
+            let stream = timeout(CONNECT_TIME_MAX, connecting).await.map_err(late)??;
+            Ok(ProviderStream { stream, is_proxied })
+        })
+    }
+}
+
+impl Connection for ProviderStream {
+    fn connected(&self) -> Connected {
+        self.stream.connected().proxy(self.is_proxied)
+    }
+}
+
+impl Read for ProviderStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl Write for ProviderStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, pieces)
+    }
+}
