@@ -1,11 +1,12 @@
 #!/usr/bin/env node
 // The ways from `epitome serve` to a provider: straight or through the proxy that the environment names, plain or in TLS, over HTTP/1.1 or
-// HTTP/2, with bodies larger than any window of the connection's.
+// HTTP/2, with bodies larger than any window of the connection's; and what is sent back over HTTP/2 unread.
 //
 //     tests/proxy/ways.mjs [FOLDER]      where the program is; target/debug unless named
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import http from "node:http";
 import http2 from "node:http2";
@@ -37,9 +38,21 @@ function provider(asked) {
   };
 }
 
+/** A provider over HTTP/2 that answers the first request on its first connection as `refuse` does. */
+function reluctant(asked, refuse) {
+  let isFirst = true;
+  const answer = provider(asked);
+  return (request, response) => {
+    if (!isFirst) return answer(request, response);
+    isFirst = false;
+    request.resume();
+    refuse(request.stream);
+  };
+}
+
 /** A proxy that passes on what it is asked for, and notes that. */
-function proxy(seen) {
-  const server = http.createServer((request, response) => {
+function proxy(seen, server) {
+  server.on("request", (request, response) => {
     seen.push({ way: request.url, authorization: request.headers["proxy-authorization"] });
     const { "proxy-authorization": _, ...headers } = request.headers;
     const onward = http.request(request.url, { method: request.method, headers }, (reply) => {
@@ -77,7 +90,8 @@ function post(agent, url, body) {
 async function through(upstream, environment, sizes) {
   const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/_proxy$|^SSL_CERT|^EPITOME/i.test(name)));
   const env = { ...clean, HOME: folder, ...environment };
-  const server = spawn(program, ["serve", "--listen", "127.0.0.1:0", "--upstream", upstream, "--store", "memory"], { env, stdio: ["ignore", "pipe", "ignore"] });
+  const server = spawn(program, ["serve", "--listen", "127.0.0.1:0", "--upstream", upstream, "--store", "memory", "--window", "100000000"], { env, stdio: ["ignore", "pipe", "ignore"] });
+  const exited = once(server, "exit");
   try {
     let base;
     for await (const line of createInterface({ input: server.stdout })) {
@@ -96,7 +110,7 @@ async function through(upstream, environment, sizes) {
     return replies;
   } finally {
     server.kill();
-    await new Promise((done) => server.once("exit", done));
+    await exited;
   }
 }
 
@@ -108,7 +122,13 @@ const plainAsked = [], secretAsked = [], secondAsked = [], seen = [];
 const plain = `http://127.0.0.1:${await listening(http.createServer(provider(plainAsked)))}`;
 const secret = `https://127.0.0.1:${await listening(https.createServer(tls, provider(secretAsked)))}`;
 const second = `https://127.0.0.1:${await listening(http2.createSecureServer(tls, provider(secondAsked)))}`;
-const via = `http://user:pass@127.0.0.1:${await listening(proxy(seen))}`;
+const via = `http://user:pass@127.0.0.1:${await listening(proxy(seen, http.createServer()))}`;
+const viaSecret = `https://user:pass@127.0.0.1:${await listening(proxy(seen, https.createServer(tls)))}`;
+const { NGHTTP2_REFUSED_STREAM, NGHTTP2_INTERNAL_ERROR } = http2.constants;
+const refusals = [
+  ["it takes no more streams", 5, (stream) => stream.close(NGHTTP2_REFUSED_STREAM)],
+  ["it failed", /cannot reach the provider/, (stream) => stream.close(NGHTTP2_INTERNAL_ERROR)],
+];
 const authorization = `Basic ${Buffer.from("user:pass").toString("base64")}`;
 const trusted = { SSL_CERT_FILE: certificate };
 const three = [[100, 5], [100, 5], [100, 5]];
@@ -128,18 +148,32 @@ try {
 
   assert.deepEqual(await through(second, trusted, large), answers);
   assert.deepEqual(secondAsked.map(({ version, url }) => [version, url]), Array(2).fill(["2.0", "/v1/messages"]));
+  assert.ok(secondAsked[0].bytes > 3 * MEGABYTE, "all of it came");
   assert.equal(new Set(secondAsked.map(({ port }) => port)).size, 1, "one connection is used again");
 
   assert.deepEqual(await through(plain, { HTTP_PROXY: via, HTTPS_PROXY: "http://127.0.0.1:1" }, [[100, 5]]), [5]);
   assert.deepEqual(seen.splice(0), [{ way: `${plain}/v1/messages`, authorization }]);
   assert.deepEqual(await through(second, { ...trusted, HTTPS_PROXY: via }, large), answers);
   assert.deepEqual(seen.splice(0), [{ way: `CONNECT ${second.slice("https://".length)}`, authorization }]);
+  assert.deepEqual(await through(plain, { ...trusted, HTTP_PROXY: viaSecret }, [[100, 5]]), [5]);
+  assert.deepEqual(seen.splice(0), [{ way: `${plain}/v1/messages`, authorization }]);
+  assert.deepEqual(await through(secret, { ...trusted, HTTPS_PROXY: viaSecret }, large), answers);
+  assert.deepEqual(seen.splice(0), [{ way: `CONNECT ${secret.slice("https://".length)}`, authorization }]);
   assert.deepEqual(await through(plain, { HTTP_PROXY: via, NO_PROXY: "127.0.0.1" }, [[100, 5]]), [5]);
   assert.deepEqual(seen, [], "it was told to keep out of the way");
 
+  for (const [why, expected, refuse] of refusals) {
+    const asked = [];
+    const port = await listening(http2.createSecureServer(tls, reluctant(asked, refuse)));
+    const [told] = await through(`https://127.0.0.1:${port}`, trusted, [[100, 5]]);
+    if (expected instanceof RegExp) assert.match(String(told), expected, why);
+    else assert.equal(told, expected, why);
+    assert.equal(asked.length, expected === 5 ? 1 : 0, why);
+  }
+
   const [nobody] = await through("http://127.0.0.1:1", {}, [[100, 5]]);
   assert.match(nobody, /cannot reach the provider at http:\/\/127\.0\.0\.1:1: .*refused/i);
-  console.log("ways to a provider: plain, TLS, HTTP/2, each proxy, and nobody there: as they should be");
+  console.log("ways to a provider: plain, TLS, HTTP/2, each proxy, what is sent back unread, and nobody there: as they should be");
 } finally {
   rmSync(folder, { recursive: true });
 }

@@ -174,7 +174,7 @@ impl Assembly {
         })
     }
 
-    /// Whether [`Self::new`] would make the same of these.
+    /// Whether counter and window were chosen from these; what a request brings beside them is not compared.
     pub fn is_of(&self, policy: &Arc<Policy>, model: &tokens::ModelSpec, known: &WindowFacts) -> bool {
         Arc::ptr_eq(&self.policy, policy)
             && self.known == *known

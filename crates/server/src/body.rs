@@ -4,15 +4,14 @@
 
 use crate::body_scan::{self, BodyPlaces};
 use crate::element;
+use crate::json_fields::{JsonFields, JsonString};
 use crate::seen_lists::{ElementLink, KnownBeginning, ReadElement, SeenLists};
 use bytes::Bytes;
 use epitome_wire::Protocol;
-use serde::Deserialize;
-use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+use serde::de::Error as _;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -81,12 +80,6 @@ fn list_field(protocol: Protocol) -> &'static str {
     }
 }
 
-/// The fields of a body, in their order.
-struct BodyFields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
-
-#[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-
 impl Body {
     /// The body, where it is a JSON object with a list of messages; `recall` tells what is known of how that list begins, by the text
     /// from its bracket on.
@@ -100,7 +93,7 @@ impl Body {
         let BodyPlaces { fields, list, elements, known } = places;
         let model = fields.iter().rev().find(|(key, _)| key == "model");
         let model = model.and_then(|(_, place)| serde_json::from_str(&text.as_str()[place.clone()]).ok());
-        let model = model.map(|Text(name)| name.into_owned()).unwrap_or_default();
+        let model = model.map(|JsonString(name)| name.into_owned()).unwrap_or_default();
         let (before, meanings, bytes) = (Vec::new(), HashMap::new(), text.bytes());
         Ok(Self { text, bytes, list, before, elements, known, meanings, fields, model })
     }
@@ -287,7 +280,7 @@ fn text_of(element: &Bytes) -> &str {
 
 /// Why a text is no body with a list of messages, in the parser's words.
 fn verdict(protocol: Protocol, text: &str) -> BodyError {
-    let found = serde_json::from_str(text).and_then(|BodyFields(fields)| {
+    let found = serde_json::from_str(text).and_then(|JsonFields(fields)| {
         let list = list_of(protocol, &fields)?;
         serde_json::from_str::<Vec<&RawValue>>(list.get()).map(drop)
     });
@@ -334,26 +327,6 @@ fn list_of<'a>(
         (Some(list), None) => Ok(list),
         (Some(_), Some(_)) => Err(serde_json::Error::duplicate_field(key)),
         (None, _) => Err(serde_json::Error::missing_field(key)),
-    }
-}
-
-impl<'de> Deserialize<'de> for BodyFields<'de> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Object;
-        impl<'de> Visitor<'de> for Object {
-            type Value = BodyFields<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a request body")
-            }
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<BodyFields<'de>, M::Error> {
-                let mut fields = Vec::new();
-                while let Some((Text(key), raw)) = map.next_entry::<Text<'de>, &RawValue>()? {
-                    fields.push((key, raw));
-                }
-                Ok(BodyFields(fields))
-            }
-        }
-        from.deserialize_map(Object)
     }
 }
 

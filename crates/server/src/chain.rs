@@ -7,17 +7,14 @@
 //! Marks for the provider's cache move from turn to turn and are left out, and so are differences of
 //! writing that mean nothing: white space, the order of keys, `null` fields, a text in a list of its own.
 
+use crate::json_fields::{JsonFields, JsonString};
 use blake3::Hasher;
 use epitome_core::{Block, Message};
 use epitome_engine::store::{ChainHash, TenantId};
 use epitome_wire::Protocol;
-use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use std::borrow::Cow;
 use std::collections::hash_map::RandomState;
-use std::fmt;
 use std::hash::{BuildHasher, Hasher as _};
 
 /// A secret of this process or its store: nobody can make hashes that lead to another's content.
@@ -130,57 +127,13 @@ const CONTENT_DEPTH: usize = 2;
 /// How OpenAI Responses names a text by who says it, which its message says too.
 const TEXT_TYPES: [&str; 2] = [r#""input_text""#, r#""output_text""#];
 
-/// The fields of an object by their names, each once: of those that are repeated the last.
-struct SortedFields<'m>(Vec<(Cow<'m, str>, &'m RawValue)>);
-
-#[derive(Deserialize)]
-struct Text<'m>(#[serde(borrow)] Cow<'m, str>);
-
-impl<'de> Deserialize<'de> for SortedFields<'de> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct ObjectVisitor;
-        impl<'de> Visitor<'de> for ObjectVisitor {
-            type Value = SortedFields<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<SortedFields<'de>, M::Error> {
-                let mut fields = Vec::new();
-                while let Some((Text(key), value)) = map.next_entry::<Text<'de>, &RawValue>()? {
-                    fields.push((key, value));
-                }
-                fields.sort_by(|(one, _), (other, _)| one.cmp(other));
-                fields.dedup_by(|later, before| {
-                    let is_repeated = later.0 == before.0;
-                    if is_repeated {
-                        before.1 = later.1;
-                    }
-                    is_repeated
-                });
-                Ok(SortedFields(fields))
-            }
-        }
-        from.deserialize_map(ObjectVisitor)
-    }
-}
-
-impl SortedFields<'_> {
-    fn get(&self, name: &str) -> Option<&RawValue> {
-        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| *value)
-    }
-
-    fn remove(&mut self, name: &str) {
-        self.0.retain(|(key, _)| key != name);
-    }
-}
-
 fn feed_message(hasher: &mut Hasher, message: &str) {
     // A text in the place of the whole list of OpenAI Responses is the user's message.
     if message.starts_with('"') {
         let said = format!(r#"{{"role":"user","content":{message}}}"#);
         return feed_message(hasher, &said);
     }
-    let Ok(mut fields) = serde_json::from_str::<SortedFields<'_>>(message) else {
+    let Ok(mut fields) = serde_json::from_str(message).map(JsonFields::sorted) else {
         return feed_leaf(hasher, message);
     };
     fields.0.retain(|(_, field)| field.get() != "null");
@@ -192,7 +145,7 @@ fn feed_message(hasher: &mut Hasher, message: &str) {
 }
 
 /// Hashes an object without its cache mark; a content in it, `depth` levels down, by what is said in it.
-fn feed_fields(hasher: &mut Hasher, mut fields: SortedFields<'_>, depth: usize) {
+fn feed_fields(hasher: &mut Hasher, mut fields: JsonFields<'_>, depth: usize) {
     fields.remove("cache_control");
     hasher.update(b"{").update(&(fields.0.len() as u64).to_le_bytes());
     for (key, value) in fields.0 {
@@ -220,7 +173,7 @@ fn feed_content(hasher: &mut Hasher, content: &str, depth: usize) {
     hasher.update(b"[").update(&(blocks.len() as u64).to_le_bytes());
     for block in blocks {
         match serde_json::from_str(block.get()) {
-            Ok(fields) => feed_fields(hasher, fields, depth),
+            Ok(fields) => feed_fields(hasher, JsonFields::sorted(fields), depth),
             Err(_) => feed_leaf(hasher, block.get()),
         }
     }
@@ -230,8 +183,8 @@ fn feed_content(hasher: &mut Hasher, content: &str, depth: usize) {
 /// nothing to a parser: they go by their bytes.
 fn feed_leaf(hasher: &mut Hasher, json: &str) {
     // Nearly all that is said stands in texts without an escape, which need no copy.
-    if let Some(Text(text)) = json.starts_with('"').then(|| serde_json::from_str(json).ok()).flatten() {
-        return feed_said(hasher, &text);
+    if let Some(JsonString(text)) = json.starts_with('"').then(|| serde_json::from_str(json).ok()).flatten() {
+        return feed_string(hasher, &text);
     }
     match serde_json::from_str(json) {
         Ok(value) => feed(hasher, &value),
@@ -252,7 +205,7 @@ fn feed(hasher: &mut Hasher, value: &Value) {
             hasher.update(b"#");
             feed_text(hasher, &number.to_string());
         }
-        Value::String(text) => feed_said(hasher, text),
+        Value::String(text) => feed_string(hasher, text),
         Value::Array(values) => {
             hasher.update(b"[").update(&(values.len() as u64).to_le_bytes());
             values.iter().for_each(|value| feed(hasher, value));
@@ -269,7 +222,7 @@ fn feed(hasher: &mut Hasher, value: &Value) {
     }
 }
 
-fn feed_said(hasher: &mut Hasher, text: &str) {
+fn feed_string(hasher: &mut Hasher, text: &str) {
     hasher.update(b"s");
     feed_text(hasher, text);
 }

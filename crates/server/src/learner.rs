@@ -96,8 +96,11 @@ impl Learner {
     /// Takes up what a reply says of its call.
     fn learn(&self, reply: &ModelReply, known: &RequestFacts) -> StoringPlan {
         let session = self.checkout.session;
-        let estimate =
-            || Usage { prompt: self.size.sent.0, output: self.counter.count(reply).0, ..Usage::default() };
+        let estimate = reply.usage.is_none().then(|| Usage {
+            prompt: self.size.sent.0,
+            output: self.counter.count(reply).0,
+            ..Usage::default()
+        });
         let lesson = self.state.books.with(session, |book| {
             let lesson = book.tally.add(reply, known, estimate);
             let reply = self.unstored(reply);

@@ -34,6 +34,7 @@ mod headers;
 mod hop;
 mod idle;
 mod json_body;
+mod json_fields;
 mod known_path;
 mod learned;
 mod learned_bindings;

@@ -15,9 +15,10 @@ use crate::settings::Upstream;
 use axum::body::Body;
 use axum::http::header::{CONTENT_LENGTH, PROXY_AUTHORIZATION, TRANSFER_ENCODING};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, Request};
+use axum::http::{HeaderMap, Method, Request, Uri};
 use axum::response::Response;
 use bytes::Bytes;
+use h2::Reason;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use std::collections::{HashMap, HashSet};
@@ -27,11 +28,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::runtime::{Handle, Id as RuntimeId};
 use tokio::time::timeout;
+use url::Url;
 
 /// Whoever asks whether the server is ready waits no longer: monitoring systems take a slow answer for none.
 const REACH_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// So long a connection is kept that nobody uses: longer than most providers do.
+/// So long a connection is kept that nobody uses: agents' tools run for a minute between two calls. One that its provider closes before
+/// costs nothing, where that is seen in time.
 const IDLE_TIME_MAX: Duration = Duration::from_secs(90);
 
 type ProviderClient = Client<ProviderConnector, Body>;
@@ -61,12 +64,33 @@ pub(crate) enum PassedBody {
     Stream(Body),
 }
 
-impl From<PassedBody> for Body {
-    fn from(body: PassedBody) -> Self {
-        match body {
+/// A request that can be sent, and sent again where its body is held whole.
+struct ProviderRequest {
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    body: PassedBody,
+}
+
+impl ProviderRequest {
+    /// The same once more, as long as none of its body has gone.
+    fn copy(&self) -> Option<Self> {
+        let PassedBody::Whole(bytes) = &self.body else { return None };
+        let (method, uri, headers) = (self.method.clone(), self.uri.clone(), self.headers.clone());
+        Some(Self { method, uri, headers, body: PassedBody::Whole(bytes.clone()) })
+    }
+}
+
+impl From<ProviderRequest> for Request<Body> {
+    fn from(request: ProviderRequest) -> Self {
+        let ProviderRequest { method, uri, headers, body } = request;
+        let mut made = Self::new(match body {
             PassedBody::Whole(bytes) => bytes.into(),
-            PassedBody::Stream(body) => body,
-        }
+            // Without its trailers: whether they may travel nobody has looked.
+            PassedBody::Stream(body) => Body::from_stream(body.into_data_stream()),
+        });
+        (*made.method_mut(), *made.uri_mut(), *made.headers_mut()) = (method, uri, headers);
+        made
     }
 }
 
@@ -81,14 +105,14 @@ impl Outward {
     }
 
     /// The connections that this runtime drives.
-    fn kept(&self) -> ProviderClient {
+    fn client_of_this_runtime(&self) -> ProviderClient {
         let mut clients = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let made = || {
+        let make_client = || {
             let mut builder = Client::builder(TokioExecutor::new());
             builder.pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE_TIME_MAX);
             builder.build(self.connector.clone())
         };
-        clients.entry(Handle::current().id()).or_insert_with(made).clone()
+        clients.entry(Handle::current().id()).or_insert_with(make_client).clone()
     }
 
     /// Refuses what this server itself has sent.
@@ -98,12 +122,11 @@ impl Outward {
 
     /// Whether anybody answers there, whatever they say.
     pub(crate) async fn reach(&self, to: &Upstream) -> Result<(), Fault> {
-        let request =
-            self.request(to.join("/", None).as_str(), Method::HEAD, HeaderMap::new(), Body::empty());
-        let asked = async { Ok(self.fresh.request(request?).await?) };
-        let asked = timeout(REACH_TIME_MAX, asked).await;
-        let asked = asked.unwrap_or(Err(ReplyError::Silent(REACH_TIME_MAX)));
-        asked.map(drop).map_err(|error| unreachable(to, &error))
+        let body = PassedBody::Whole(Bytes::new());
+        let request = self.make_request(to, Method::HEAD, &to.join("/", None), HeaderMap::new(), body)?;
+        let asked = timeout(REACH_TIME_MAX, self.fresh.request(request.into())).await;
+        let replied = asked.map_or(Err(ReplyError::Silent(REACH_TIME_MAX)), |asked| Ok(asked?));
+        replied.map(drop).map_err(|error| fault_of(to, &error))
     }
 
     /// Sends a body of ours in the place of the client's.
@@ -116,8 +139,8 @@ impl Outward {
         let mut headers = headers::to_upstream_readable(path.headers);
         path.beta.into_iter().for_each(|beta| headers::ask_for_beta(&mut headers, beta));
         self.hop.mark(&mut headers, to);
-        let url = to.join(path.path, path.query);
-        self.deliver(to, url.as_str(), (Method::POST, headers), PassedBody::Whole(body)).await
+        let (url, body) = (to.join(path.path, path.query), PassedBody::Whole(body));
+        self.deliver(to, self.make_request(to, Method::POST, &url, headers, body)?).await
     }
 
     /// Passes a request on as it comes, and its reply back as it comes.
@@ -135,65 +158,55 @@ impl Outward {
         let url = to.join(path, parts.uri.query());
         let has_body = length.is_some() || parts.headers.contains_key(TRANSFER_ENCODING);
         let body = if has_body { body } else { PassedBody::Whole(Bytes::new()) };
-        let reply = self.deliver(to, url.as_str(), (parts.method.clone(), headers), body).await?;
+        let request = self.make_request(to, parts.method.clone(), &url, headers, body)?;
+        let reply = self.deliver(to, request).await?;
         let (status, headers) = (reply.status(), headers::passed_on(reply.headers()));
         let mut response = Response::new(Body::from_stream(reply.into_body()));
         (*response.status_mut(), *response.headers_mut()) = (status, headers);
         Ok(response)
     }
 
-    fn request(
-        &self,
-        url: &str,
-        method: Method,
-        headers: HeaderMap,
-        body: Body,
-    ) -> Result<Request<Body>, ReplyError> {
-        let mut request = Request::new(body);
-        (*request.method_mut(), *request.uri_mut(), *request.headers_mut()) = (method, url.parse()?, headers);
-        if let Some(authorization) = self.connector.proxy_authorization(request.uri()) {
-            request.headers_mut().entry(PROXY_AUTHORIZATION).or_insert(authorization);
-        }
-        Ok(request)
-    }
-
-    async fn deliver(
+    fn make_request(
         &self,
         to: &Upstream,
-        url: &str,
-        (method, headers): (Method, HeaderMap),
+        method: Method,
+        url: &Url,
+        mut headers: HeaderMap,
         body: PassedBody,
-    ) -> Result<ProviderReply, Fault> {
-        let failed = |error: ReplyError| unreachable(to, &error);
-        let again = match &body {
-            PassedBody::Whole(bytes) => Some((method.clone(), headers.clone(), bytes.clone())),
-            PassedBody::Stream(_) => None,
-        };
-        let request = self.request(url, method, headers, body.into()).map_err(failed)?;
-        let error = match self.ask(&self.kept(), request).await {
+    ) -> Result<ProviderRequest, Fault> {
+        let uri: Uri = url.as_str().parse().map_err(|error| fault_of(to, &ReplyError::Address(error)))?;
+        if let Some(authorization) = self.connector.proxy_authorization(&uri) {
+            headers.entry(PROXY_AUTHORIZATION).or_insert(authorization);
+        }
+        Ok(ProviderRequest { method, uri, headers, body })
+    }
+
+    async fn deliver(&self, to: &Upstream, request: ProviderRequest) -> Result<ProviderReply, Fault> {
+        let again = request.copy();
+        let error = match self.ask(&self.client_of_this_runtime(), request).await {
             Ok(reply) => {
                 self.note_answered(to);
                 return Ok(reply);
             }
             Err(error) => error,
         };
-        let may_be_kept = is_closed_early(&error) && self.answered().contains(to);
-        let Some((method, headers, bytes)) = again.filter(|_| may_be_kept) else { return Err(failed(error)) };
-        let request = self.request(url, method, headers, bytes.into()).map_err(failed)?;
-        let replied = self.ask(&self.fresh, request).await;
+        let may_be_kept = || is_closed_early(&error) && self.answered().contains(to);
+        let is_unread = is_sent_back(&error) || may_be_kept();
+        let Some(again) = again.filter(|_| is_unread) else { return Err(fault_of(to, &error)) };
+        let replied = self.ask(&self.fresh, again).await;
         if replied.is_err() {
             // It is the provider that fails, and not what was kept of it.
             self.answered().remove(to);
         }
-        replied.map_err(failed)
+        replied.map_err(|error| fault_of(to, &error))
     }
 
     async fn ask(
         &self,
         client: &ProviderClient,
-        request: Request<Body>,
+        request: ProviderRequest,
     ) -> Result<ProviderReply, ReplyError> {
-        let replied = timeout(self.silence_max, client.request(request)).await;
+        let replied = timeout(self.silence_max, client.request(request.into())).await;
         let reply = replied.map_err(|_| ReplyError::Silent(self.silence_max))??;
         Ok(reply.map(|body| ReplyBytes::new(body, self.silence_max)))
     }
@@ -208,6 +221,20 @@ impl Outward {
     fn answered(&self) -> MutexGuard<'_, HashSet<Upstream>> {
         self.answered.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a provider said by HTTP/2 that it has not looked at a request: it closes the connection, or had too many.
+fn is_sent_back(error: &ReplyError) -> bool {
+    let ReplyError::Client(error) = error else { return false };
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<h2::Error>().filter(|error| error.is_remote()) {
+            return (error.is_go_away() && error.reason() == Some(Reason::NO_ERROR))
+                || (error.is_reset() && error.reason() == Some(Reason::REFUSED_STREAM));
+        }
+        cause = error.source();
+    }
+    false
 }
 
 /// Whether a connection was closed before a byte of the reply came, and not for want of time.
@@ -247,7 +274,7 @@ pub(crate) struct Path<'r> {
 }
 
 /// What is told of a provider that could not be heard.
-pub(crate) fn unreachable(to: &Upstream, error: &ReplyError) -> Fault {
+pub(crate) fn fault_of(to: &Upstream, error: &ReplyError) -> Fault {
     Fault::Unreachable { upstream: to.to_string(), why: told(error) }
 }
 

@@ -13,6 +13,11 @@ const NO_REQUEST: &str =
 /// Providers keep a prompt for five minutes after its last use, or longer.
 pub(crate) const CACHE_TIME: Duration = Duration::from_secs(300);
 
+/// Whether summaries may go on from the session's last request, which its provider has in its cache.
+pub(crate) fn is_warm(checkout: &Checkout) -> bool {
+    checkout.driver.ports().model.as_ref().is_some_and(|model| model.is_warm)
+}
+
 /// Has summaries made from messages alone, and not from the session's last request.
 pub(crate) fn cool(checkout: &mut Checkout) {
     if let Some(model) = &mut checkout.driver.ports_mut().model {

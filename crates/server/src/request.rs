@@ -26,7 +26,7 @@ pub(crate) struct Request {
     pub(crate) protocol: Protocol,
     /// Where it goes.
     pub(crate) upstream: Upstream,
-    /// Where the model of its body is, and as what things are learned of it.
+    /// The model of its body at its upstream: what is learned of windows and of counting is kept under this.
     pub(crate) endpoint: Endpoint,
     pub(crate) body: Body,
     /// How many elements at the start of the list are instructions, or what the provider made of earlier ones.
@@ -121,7 +121,7 @@ impl Request {
         PreparedRequest { body: self.body.bytes().clone(), beta: None, from, session: None }
     }
 
-    /// The same for another model at its place.
+    /// The endpoint of another model at the same upstream, with the same beta.
     pub(crate) fn endpoint_of(&self, model: &str) -> Endpoint {
         let endpoint = self.endpoint.clone();
         if *endpoint.model == *model { endpoint } else { Endpoint { model: model.into(), ..endpoint } }

@@ -89,8 +89,8 @@ struct ListEnd {
 
 /// A keyed hash of so much runs at its full speed: sixteen of BLAKE3's own chunks side by side.
 const CHUNK_BYTES: usize = 16 << 10;
-/// Shorter ones are read in as little time as they are looked up in.
-const LIST_BYTES_MIN: usize = 256;
+/// Shorter ones are read in hardly more time than they are looked up in, and titles and probes are such.
+const LIST_BYTES_MIN: usize = 4 << 10;
 /// Lists that branch behind one chunk: a person's agent, its sub-agents, and a retry or two.
 const ENDS_MAX: usize = 4;
 /// What all of it may take, an element being 1: about 6 MB, and histories of about 100,000 messages.

@@ -43,7 +43,7 @@ impl Tally {
         &mut self,
         answer: &ModelReply,
         known: &RequestFacts,
-        estimate: impl FnOnce() -> Usage,
+        estimate: Option<Usage>,
     ) -> Lesson {
         self.replies += u64::from(answer.is_whole);
         let verdict = notice(answer, known);
@@ -52,7 +52,7 @@ impl Tally {
             if !answer.is_whole && answer.message.blocks.is_empty() {
                 return Lesson { verdict, usage: None };
             }
-            let estimate = estimate();
+            let Some(estimate) = estimate else { return Lesson { verdict, usage: None } };
             self.add_usage(&ReportedUsage {
                 prompt: estimate.prompt,
                 output: estimate.output,

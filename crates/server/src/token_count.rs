@@ -3,7 +3,7 @@
 
 use crate::fault::Fault;
 use crate::headers;
-use crate::outward::{Path, unreachable};
+use crate::outward::{Path, fault_of};
 use crate::request::Request;
 use crate::response_headers::ORIGINAL;
 use crate::server_state::ServerState;
@@ -61,7 +61,7 @@ async fn ask(
     let reply = sent?;
     let (status, headers) = (reply.status(), headers::passed_on(reply.headers()));
     let pieces: Result<Vec<Bytes>, _> = reply.into_body().try_collect().await;
-    let body = pieces.map_err(|error| unreachable(upstream, &error))?.concat();
+    let body = pieces.map_err(|error| fault_of(upstream, &error))?.concat();
     Ok(CountReply { status, headers, body: body.into() })
 }
 

@@ -248,7 +248,11 @@ impl Walk<'_> {
                 if is_clients && let Some(shown) = self.show_history(checkout).await? {
                     return Ok(Some(shown));
                 }
-                self.show_to_own_model(checkout, rule).await?;
+                // To write what it is shown takes a while.
+                if own_model::is_warm(checkout) {
+                    self.keep_pace(checkout, LookPoint::Call).await?;
+                    self.show_to_own_model(checkout, rule).await?;
+                }
                 let acted = match self.pace {
                     Pace::Light => self.state.engine.prepare_if_calm(checkout).await.transpose(),
                     Pace::Any => Some(self.state.engine.prepare(checkout).await),

@@ -9,7 +9,7 @@ mod commit;
 mod file;
 mod holder;
 mod read;
-mod readers;
+mod read_connections;
 mod schema;
 mod search;
 mod tenants;
@@ -17,7 +17,7 @@ mod writer;
 
 use self::begun::{BegunSessions, UnwrittenSession, take_numbers_ahead};
 use self::holder::{Holder, RENEWAL_TIME, now_ms, strike_gone, take_lease};
-use self::readers::Readers;
+use self::read_connections::{FileAccess, ReadConnections};
 use self::tenants::TenantTable;
 use self::writer::WriteQueue;
 use crate::batch::BatchRows;
@@ -42,7 +42,7 @@ pub struct SqliteStore {
     secret: Secret,
     writer: WriteQueue,
     holder: Arc<Holder>,
-    readers: Readers,
+    readers: ReadConnections,
     /// Numbers of tenants, and of sessions theirs, as far as they were needed.
     tenants: Mutex<TenantTable>,
     begun: Arc<BegunSessions>,
@@ -73,7 +73,7 @@ impl SqliteStore {
             }
         };
         let writer = WriteQueue::new(connection, RENEWAL_TIME, Box::new(rest))?;
-        let readers = Readers::new(path.to_owned(), false);
+        let readers = ReadConnections::new(path.to_owned(), FileAccess::ReadAndWrite);
         Ok(Self { secret, writer, holder, readers, tenants: Mutex::default(), begun: Arc::default() })
     }
 
@@ -85,7 +85,8 @@ impl SqliteStore {
         let connection = file::connect_to_look(path)?;
         let secret = schema::secret_of_current(&connection)?;
         let writer = WriteQueue::new(connection, RENEWAL_TIME, Box::new(|_| ()))?;
-        let (holder, readers) = (Arc::new(Holder::looking()), Readers::new(path.to_owned(), true));
+        let (holder, readers) =
+            (Arc::new(Holder::looking()), ReadConnections::new(path.to_owned(), FileAccess::ReadOnly));
         Ok(Self { secret, writer, holder, readers, tenants: Mutex::default(), begun: Arc::default() })
     }
 
@@ -156,7 +157,7 @@ impl SqliteStore {
 
     /// Gives all leases back.
     fn leave(&self) -> BoxFuture<'static, Result<(), StoreError>> {
-        if self.readers.is_looking {
+        if self.readers.access == FileAccess::ReadOnly {
             return ready(Ok(()));
         }
         let (holder, begun) = (self.holder.clone(), self.begun.clone());

@@ -37,8 +37,8 @@ impl Engine {
         self.end_claimed(&tree, checkout, session, acted, claim).await
     }
 
-    /// The same before a call where little is to be done: nothing is compacted or edited, and no summary is begun beforehand. None, with
-    /// nothing done, where there is more.
+    /// Does what [`Self::prepare`] does where nothing is compacted or edited and no summary is begun beforehand; else it does nothing,
+    /// and returns none.
     pub async fn prepare_if_calm(&self, checkout: &Checkout) -> Result<Option<PreparedSession>, EngineError> {
         let tree = self.tree(checkout.session).await?;
         let mut session = self.check_out(&tree, checkout, self.reach(checkout)).await?;
@@ -50,12 +50,12 @@ impl Engine {
         self.finish(&tree, checkout, session, acted).await.map(Some)
     }
 
-    /// Whether little is to be done at some point, as [`Self::prepare_if_calm`] means it.
+    /// Whether nothing is compacted or edited at some point, and no summary begun beforehand.
     pub async fn is_calm_at(&self, checkout: &Checkout, point: LookPoint) -> Result<bool, EngineError> {
         Ok(self.glance(checkout).await?.is_calm_at(point))
     }
 
-    /// How far back whoever acts before a call looks at least: a summary in the background is begun before it is due.
+    /// How far back whoever acts on a path looks at least: a summary that is begun in the background reads the originals of all of it.
     fn reach(&self, checkout: &Checkout) -> Reach {
         let speculates = self.spawn.is_some() && checkout.assembly.policy().speculate.enabled;
         if speculates { Reach::Whole } else { Reach::Live }

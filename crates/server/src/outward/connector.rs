@@ -29,33 +29,38 @@ const CONNECT_TIME_MAX: Duration = Duration::from_secs(20);
 const KEEPALIVE_TIME: Duration = Duration::from_secs(15);
 const KEEPALIVE_RETRIES: u32 = 3;
 
+/// What was sent and nobody acknowledged by then went over a connection that something between has forgotten: it is not tried while it
+/// has something to send, and the system would wait for a quarter of an hour.
+#[cfg(target_os = "linux")]
+const UNACKNOWLEDGED_TIME_MAX: Duration = Duration::from_secs(30);
+
 pub(super) type ConnectError = Box<dyn std::error::Error + Send + Sync>;
 
-type Made<T> = Pin<Box<dyn Future<Output = Result<T, ConnectError>> + Send>>;
+type ConnectFuture<T> = Pin<Box<dyn Future<Output = Result<T, ConnectError>> + Send>>;
 
 /// Makes connections to providers.
 #[derive(Clone)]
 pub(super) struct ProviderConnector {
-    way: NetworkWay,
+    network: NetworkConnector,
     /// What a provider is spoken to with: it is told of HTTP/2.
     tls: Arc<ClientConfig>,
 }
 
-/// The way to an address, up to where the provider's own TLS begins.
+/// Connects to an address, or through a proxy, as far as where the provider's own TLS begins.
 #[derive(Clone)]
-struct NetworkWay {
+struct NetworkConnector {
     tcp: HttpConnector,
     proxies: Arc<Matcher>,
     /// What a proxy is spoken to with.
     tls: Arc<ClientConfig>,
 }
 
-/// A stream on the network, in the TLS of a proxy where that has some.
-type WayStream = MaybeHttpsStream<TokioIo<TcpStream>>;
+/// A stream to an address or through a proxy, in that one's TLS where it has some.
+type NetworkStream = MaybeHttpsStream<TokioIo<TcpStream>>;
 
 /// A connection to a provider.
 pub(super) struct ProviderStream {
-    stream: MaybeHttpsStream<WayStream>,
+    stream: MaybeHttpsStream<NetworkStream>,
     /// Whether a proxy at its other end is told of each request where that goes.
     is_proxied: bool,
 }
@@ -74,20 +79,24 @@ impl ProviderConnector {
         tcp.set_keepalive(Some(KEEPALIVE_TIME));
         tcp.set_keepalive_interval(Some(KEEPALIVE_TIME));
         tcp.set_keepalive_retries(Some(KEEPALIVE_RETRIES));
-        let way = NetworkWay { tcp, proxies: Arc::new(Matcher::from_env()), tls: Arc::new(plain) };
-        Ok(Self { way, tls: Arc::new(tls) })
+        #[cfg(target_os = "linux")]
+        tcp.set_tcp_user_timeout(Some(UNACKNOWLEDGED_TIME_MAX));
+        // Shared among the addresses that a name has, so that one which swallows what is sent leaves time for the next.
+        tcp.set_connect_timeout(Some(CONNECT_TIME_MAX));
+        let network = NetworkConnector { tcp, proxies: Arc::new(Matcher::from_env()), tls: Arc::new(plain) };
+        Ok(Self { network, tls: Arc::new(tls) })
     }
 
     /// What a proxy is to be told with a request to this address that it passes on itself.
     pub(super) fn proxy_authorization(&self, to: &Uri) -> Option<HeaderValue> {
         let is_plain = to.scheme() == Some(&Scheme::HTTP);
-        let proxy = is_plain.then(|| self.way.proxies.intercept(to)).flatten();
+        let proxy = is_plain.then(|| self.network.proxies.intercept(to)).flatten();
         proxy.and_then(|proxy| proxy.basic_auth().cloned())
     }
 }
 
-impl NetworkWay {
-    async fn go(mut self, to: Uri) -> Result<WayStream, ConnectError> {
+impl NetworkConnector {
+    async fn connect(mut self, to: Uri) -> Result<NetworkStream, ConnectError> {
         let Some(proxy) = self.proxies.intercept(&to) else {
             return Ok(MaybeHttpsStream::Http(self.tcp.call(to).await?));
         };
@@ -99,7 +108,7 @@ impl NetworkWay {
     }
 }
 
-/// The way through a proxy that is to see nothing of what goes by.
+/// Connects through a proxy that is to see nothing of what goes by.
 fn tunnel<C>(proxy: &Intercept, to_proxy: C) -> Tunnel<C> {
     let tunnel = Tunnel::new(proxy.uri().clone(), to_proxy);
     match proxy.basic_auth() {
@@ -108,24 +117,24 @@ fn tunnel<C>(proxy: &Intercept, to_proxy: C) -> Tunnel<C> {
     }
 }
 
-impl Service<Uri> for NetworkWay {
-    type Response = WayStream;
+impl Service<Uri> for NetworkConnector {
+    type Response = NetworkStream;
     type Error = ConnectError;
-    type Future = Made<WayStream>;
+    type Future = ConnectFuture<NetworkStream>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ConnectError>> {
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, to: Uri) -> Self::Future {
-        Box::pin(self.clone().go(to))
+        Box::pin(self.clone().connect(to))
     }
 }
 
 impl Service<Uri> for ProviderConnector {
     type Response = ProviderStream;
     type Error = ConnectError;
-    type Future = Made<ProviderStream>;
+    type Future = ConnectFuture<ProviderStream>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ConnectError>> {
         Poll::Ready(Ok(()))
@@ -133,8 +142,8 @@ impl Service<Uri> for ProviderConnector {
 
     fn call(&mut self, to: Uri) -> Self::Future {
         let is_plain = to.scheme() == Some(&Scheme::HTTP);
-        let is_proxied = is_plain && self.way.proxies.intercept(&to).is_some();
-        let connecting = HttpsConnector::from((self.way.clone(), self.tls.clone())).call(to);
+        let is_proxied = is_plain && self.network.proxies.intercept(&to).is_some();
+        let connecting = HttpsConnector::from((self.network.clone(), self.tls.clone())).call(to);
         Box::pin(async move {
             let late = |_| format!("no connection was made in {} seconds", CONNECT_TIME_MAX.as_secs());
             let stream = timeout(CONNECT_TIME_MAX, connecting).await.map_err(late)??;

@@ -13,7 +13,7 @@ use tokio::time::{Sleep, sleep};
 /// Why no reply came, or no more of it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReplyError {
-    #[error("the address is none: {0}")]
+    #[error("requests cannot be sent to its address")]
     Address(#[from] axum::http::uri::InvalidUri),
     #[error(transparent)]
     Client(#[from] legacy::Error),
@@ -52,7 +52,7 @@ impl Stream for ReplyBytes {
             *deadline = None;
             match next.map(|frame| frame.map(|frame| frame.into_data())) {
                 Some(Ok(Ok(bytes))) => return Poll::Ready(Some(Ok(bytes))),
-                // Trailers belong to the connection.
+                // Nobody whom we pass a reply to reads its trailers.
                 Some(Ok(Err(_))) => {}
                 Some(Err(error)) => return Poll::Ready(Some(Err(error.into()))),
                 None => return Poll::Ready(None),

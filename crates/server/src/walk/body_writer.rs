@@ -4,6 +4,7 @@
 use super::whole_history::HistoryView;
 use super::{Walk, WalkError};
 use crate::books::Book;
+use crate::own_model;
 use crate::request::Request;
 use crate::rules::{OwnModel, SessionRule, WarmRequest};
 use crate::shown_path::{outline_slots, view_slots};
@@ -103,9 +104,8 @@ impl Walk<'_> {
         checkout: &Checkout,
         rule: &SessionRule,
     ) -> Result<(), WalkError> {
-        let is_warm = checkout.driver.ports().model.as_ref().is_some_and(|model| model.is_warm);
         let OwnModel::Ready(own) = &rule.own_model else { return Ok(()) };
-        if !is_warm || !rule.policy.summary.input.may_extend() {
+        if !own_model::is_warm(checkout) || !rule.policy.summary.input.may_extend() {
             return Ok(());
         }
         let path = self.state.engine.look(checkout).await?;

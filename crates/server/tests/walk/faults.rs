@@ -338,21 +338,30 @@ async fn streams_that_are_given_up_leave_nothing_behind() {
     assert_eq!(open.load(Ordering::SeqCst), 0, "none is listened to");
     let ((memory_before, files_before), tasks_before) = before;
     let ((mut memory_after, mut files_after), mut tasks_after) = (held(), tasks());
+    let is_more = |files: usize, tasks: usize, memory: u64| {
+        files > files_before + STRAY_MAX
+            || tasks > tasks_before + STRAY_MAX
+            || memory > memory_before + MEMORY_KB_MAX
+    };
     // Other tests of this process hold files and memory of their own for a while; what is left behind stays.
-    for _ in 0..200 {
-        if files_after <= files_before + 8 && memory_after <= memory_before + MEMORY_KB_MAX {
-            break;
-        }
+    let until = Instant::now() + OTHERS_TIME_MAX;
+    while is_more(files_after, tasks_after, memory_after) && Instant::now() < until {
         tokio::time::sleep(Duration::from_millis(100)).await;
         ((memory_after, files_after), tasks_after) = (held(), tasks());
     }
-    assert!(files_after <= files_before + 8, "{files_before} files, then {files_after}");
-    assert!(tasks_after <= tasks_before + 8, "{tasks_before} tasks, then {tasks_after}");
+    assert!(files_after <= files_before + STRAY_MAX, "{files_before} files, then {files_after}");
+    assert!(tasks_after <= tasks_before + STRAY_MAX, "{tasks_before} tasks, then {tasks_after}");
     assert!(memory_after <= memory_before + MEMORY_KB_MAX, "{memory_before} KB, then {memory_after}");
 }
 
 /// What is said here is not how long something takes: on a machine with other work a first word may take seconds.
 const BUSY_PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a few connections that are on their way out hold, of hundreds.
+const STRAY_MAX: usize = 8;
+
+/// No other test of this process takes longer.
+const OTHERS_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// What an allocator may keep for itself, and the sessions that were talked in.
 const MEMORY_KB_MAX: u64 = 24 << 10;

@@ -15,7 +15,7 @@ pub(crate) struct View<'a>(&'a RawValue);
 /// The fields of an object, in order. A field whose value is `null` counts as absent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ObjectView<'a> {
-    /// The object they are of; none where there is no object, and no field, or nobody asks.
+    /// The object they are of; none where there is no object, and no field.
     object: Option<View<'a>>,
     fields: Vec<(Cow<'a, str>, &'a RawValue)>,
 }
@@ -83,12 +83,6 @@ impl<'a> View<'a> {
 }
 
 impl<'a> ObjectView<'a> {
-    /// The fields of the one object that `text` consists of, for whoever does not ask for the object itself: that would be looked
-    /// through once more.
-    pub(crate) fn fields_of(text: &'a str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(text).map(|Fields(fields)| Self { object: None, fields })
-    }
-
     /// The object itself.
     pub(crate) fn whole(&self) -> Option<View<'a>> {
         self.object

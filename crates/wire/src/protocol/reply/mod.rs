@@ -14,7 +14,7 @@ pub use stop::StopReason;
 
 use super::Protocol;
 use crate::ReportedUsage;
-use crate::document::ObjectView;
+use crate::document::{ObjectView, View};
 use epitome_core::{Author, Block, Message, Role, Stop};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -115,7 +115,7 @@ fn add(a: ReportedUsage, b: ReportedUsage) -> ReportedUsage {
 pub fn reply(protocol: Protocol, body: &[u8]) -> ModelReply {
     // To see that all of it is text takes a fraction of looking for what is not.
     let text = std::str::from_utf8(body).map_or_else(|_| String::from_utf8_lossy(body), Cow::Borrowed);
-    let Ok(root) = ObjectView::fields_of(text.trim()) else {
+    let Some(root) = View::parse(text.trim()).ok().and_then(View::object) else {
         return ModelReply { error: Some(text.as_ref().into()), ..ModelReply::nothing() };
     };
     let is_error = root.has("error") || root.text("type").as_deref() == Some("error");

@@ -8,20 +8,27 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// So many connections wait for readers; more are closed after use.
-const READERS_MAX: usize = 4;
+const IDLE_MAX: usize = 4;
+
+/// What may be done with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FileAccess {
+    ReadAndWrite,
+    /// Whoever would write is refused.
+    ReadOnly,
+}
 
 /// Connections to a file, for reading.
-pub(super) struct Readers {
+pub(super) struct ReadConnections {
     pub(super) path: PathBuf,
-    /// Whether nothing may be written.
-    pub(super) is_looking: bool,
+    pub(super) access: FileAccess,
     /// Those that nobody reads on just now.
     idle: Mutex<Vec<Connection>>,
 }
 
-impl Readers {
-    pub(super) fn new(path: PathBuf, is_looking: bool) -> Self {
-        Self { path, is_looking, idle: Mutex::default() }
+impl ReadConnections {
+    pub(super) fn new(path: PathBuf, access: FileAccess) -> Self {
+        Self { path, access, idle: Mutex::default() }
     }
 
     /// Reads; what is read is as it was at one moment.
@@ -44,14 +51,17 @@ impl Readers {
         let free = self.idle().pop();
         let connection = match free {
             Some(connection) => connection,
-            None if self.is_looking => file::connect_to_look(&self.path)?,
-            None => {
-                file::connect(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?
-            }
+            None => match self.access {
+                FileAccess::ReadOnly => file::connect_to_look(&self.path)?,
+                FileAccess::ReadAndWrite => {
+                    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+                    file::connect(&self.path, flags)?
+                }
+            },
         };
         let found = act(&connection);
         let mut idle = self.idle();
-        if idle.len() < READERS_MAX {
+        if idle.len() < IDLE_MAX {
             idle.push(connection);
         }
         found
