@@ -18,10 +18,9 @@ mod writer;
 use self::begun::{BegunSessions, UnwrittenSession, take_numbers_ahead};
 use self::holder::{Holder, RENEWAL_TIME, now_ms, strike_gone, take_lease};
 use self::read_connections::{FileAccess, ReadConnections};
-use self::tenants::TenantTable;
+use self::tenants::TenantNumbers;
 use self::writer::WriteQueue;
 use crate::batch::BatchRows;
-use crate::fault::of_sqlite;
 use crate::hash::Secret;
 use crate::live::LiveRow;
 use crate::packed::pack;
@@ -32,10 +31,10 @@ use epitome_engine::store::{
     SearchQuery, SessionId, Store, StoreError, StoredEvent, StoredRecord, StoredSession, TenantId,
 };
 use epitome_engine::{BoxFuture, LivePart};
-use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use rusqlite::{Connection, OpenFlags};
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Sessions in a file.
 pub struct SqliteStore {
@@ -44,7 +43,7 @@ pub struct SqliteStore {
     holder: Arc<Holder>,
     readers: ReadConnections,
     /// Numbers of tenants, and of sessions theirs, as far as they were needed.
-    tenants: Mutex<TenantTable>,
+    tenants: TenantNumbers,
     begun: Arc<BegunSessions>,
 }
 
@@ -74,7 +73,7 @@ impl SqliteStore {
         };
         let writer = WriteQueue::new(connection, RENEWAL_TIME, Box::new(rest))?;
         let readers = ReadConnections::new(path.to_owned(), FileAccess::ReadAndWrite);
-        Ok(Self { secret, writer, holder, readers, tenants: Mutex::default(), begun: Arc::default() })
+        Ok(Self { secret, writer, holder, readers, tenants: TenantNumbers::default(), begun: Arc::default() })
     }
 
     /// Opens a file that may not be written, to look at what is in it: whatever would write fails, and says so.
@@ -87,37 +86,15 @@ impl SqliteStore {
         let writer = WriteQueue::new(connection, RENEWAL_TIME, Box::new(|_| ()))?;
         let (holder, readers) =
             (Arc::new(Holder::looking()), ReadConnections::new(path.to_owned(), FileAccess::ReadOnly));
-        Ok(Self { secret, writer, holder, readers, tenants: Mutex::default(), begun: Arc::default() })
-    }
-
-    fn tenants(&self) -> MutexGuard<'_, TenantTable> {
-        self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The number of a tenant; none where nothing is kept for it.
-    fn tenant(&self, connection: &Connection, tenant: TenantId) -> Result<Option<i64>, StoreError> {
-        if let Some(&number) = self.tenants().numbers.get(&tenant) {
-            return Ok(Some(number));
-        }
-        let found = commit::tenant_number(connection, tenant)?;
-        if let Some(number) = found {
-            self.tenants().remember(tenant, number);
-        }
-        Ok(found)
+        Ok(Self { secret, writer, holder, readers, tenants: TenantNumbers::default(), begun: Arc::default() })
     }
 
     /// The number of the tenant of a session.
     fn tenant_of(&self, connection: &Connection, session: SessionId) -> Result<i64, StoreError> {
-        if let Some(number) = self.remembered_tenant(session) {
-            return Ok(number);
+        match self.remembered_tenant(session) {
+            Some(number) => Ok(number),
+            None => self.tenants.find_of(connection, session),
         }
-        let found: Option<i64> = connection
-            .prepare_cached("SELECT tenant FROM sessions WHERE session = ?1")
-            .and_then(|mut statement| statement.query_row([number(session)], |row| row.get(0)).optional())
-            .map_err(of_sqlite)?;
-        let found = found.ok_or(StoreError::NoSession(session))?;
-        self.tenants().remember_session(session, found);
-        Ok(found)
     }
 
     /// Has something written to a session of a tenant.
@@ -176,7 +153,7 @@ impl SqliteStore {
     }
 
     fn remembered_tenant(&self, session: SessionId) -> Option<i64> {
-        let remembered = self.tenants().sessions.get(&session).copied();
+        let remembered = self.tenants.remembered_of(session);
         remembered.or_else(|| self.begun.tenant(session))
     }
 
@@ -196,7 +173,7 @@ impl SqliteStore {
 
     /// Begins a session of which nothing is written yet, where this process has a number for it.
     fn begin_unwritten(&self, tenant: TenantId) -> Option<Lease> {
-        let number = self.tenants().numbers.get(&tenant).copied()?;
+        let number = self.tenants.remembered(tenant)?;
         if !self.holder.is_sure() {
             return None;
         }
@@ -236,7 +213,7 @@ impl Store for SqliteStore {
             .write(Durability::System, move |connection| commit::create(connection, tenant, now_ms()));
         Box::pin(async move {
             let (session, number) = made.await?;
-            self.tenants().remember_session(session, number);
+            self.tenants.remember_of(session, number);
             Ok(session)
         })
     }
@@ -254,7 +231,7 @@ impl Store for SqliteStore {
         });
         Box::pin(async move {
             let (number, ahead) = taken.await?;
-            self.tenants().remember(tenant, number);
+            self.tenants.remember(tenant, number);
             let lease = self.begun.begin_with(ahead, self.unwritten(number));
             let lease = lease.expect("there is a first of the numbers that were taken");
             self.holder.keep(lease);
@@ -296,10 +273,10 @@ impl Store for SqliteStore {
     ) -> BoxFuture<'a, Result<Option<MessageLocation>, StoreError>> {
         // What another process adds meanwhile is found by its next request, as if it had come a moment later.
         let found = self.readers.glance(|connection| {
-            let Some(number) = self.tenant(connection, tenant)? else { return Ok(None) };
+            let Some(number) = self.tenants.find(connection, tenant)? else { return Ok(None) };
             let found = read::find(connection, number, chain)?;
             if let Some(place) = found {
-                self.tenants().remember_session(place.session, number);
+                self.tenants.remember_of(place.session, number);
             }
             Ok(found)
         });
@@ -369,7 +346,7 @@ impl Store for SqliteStore {
     }
 
     fn remove(&self, session: SessionId) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.tenants().sessions.remove(&session);
+        self.tenants.forget_of(session);
         let begun = self.begun.clone();
         self.write_to(session, Durability::Disk, move |connection, tenant| {
             // Here, and not when whoever asked hears of it: a commit behind it must not make the session anew.
@@ -397,7 +374,7 @@ impl Store for SqliteStore {
             self.readers.read(|connection| {
                 let tenant = match query.tenant {
                     None => None,
-                    Some(tenant) => match self.tenant(connection, tenant)? {
+                    Some(tenant) => match self.tenants.find(connection, tenant)? {
                         Some(number) => Some(number),
                         None => return Ok(Vec::new()),
                     },

@@ -29,7 +29,7 @@ impl SessionStore for SqliteStore {
         ready(self.readers.read(|connection| {
             let tenant = match filter.tenant {
                 None => None,
-                Some(tenant) => match self.tenant(connection, tenant)? {
+                Some(tenant) => match self.tenants.find(connection, tenant)? {
                     Some(number) => Some(number),
                     None => return Ok(Vec::new()),
                 },
