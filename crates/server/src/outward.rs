@@ -3,11 +3,14 @@
 //! its own.
 
 mod connector;
+mod gathered_pieces;
 mod reply_bytes;
 
-pub(crate) use reply_bytes::{ReplyBytes, ReplyError};
+pub(crate) use reply_bytes::ReplyError;
 
 use self::connector::ProviderConnector;
+use self::gathered_pieces::GatheredPieces;
+use self::reply_bytes::ReplyBytes;
 use crate::fault::{Fault, told};
 use crate::headers;
 use crate::hop::HopId;
@@ -18,6 +21,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, Request, Uri};
 use axum::response::Response;
 use bytes::Bytes;
+use futures_util::stream::{BoxStream, StreamExt};
 use h2::Reason;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -39,8 +43,8 @@ const IDLE_TIME_MAX: Duration = Duration::from_secs(90);
 
 type ProviderClient = Client<ProviderConnector, Body>;
 
-/// A provider's reply, as far as its headers.
-pub(crate) type ProviderReply = axum::http::Response<ReplyBytes>;
+/// A provider's reply, as far as its headers, and its bytes as they come.
+pub(crate) type ProviderReply = axum::http::Response<BoxStream<'static, Result<Bytes, ReplyError>>>;
 
 /// Connections to the providers, shared by all requests.
 pub(crate) struct Outward {
@@ -208,7 +212,11 @@ impl Outward {
     ) -> Result<ProviderReply, ReplyError> {
         let replied = timeout(self.silence_max, client.request(request.into())).await;
         let reply = replied.map_err(|_| ReplyError::Silent(self.silence_max))??;
-        Ok(reply.map(|body| ReplyBytes::new(body, self.silence_max)))
+        let is_stream = headers::is_stream(reply.headers());
+        Ok(reply.map(|body| {
+            let bytes = ReplyBytes::new(body, self.silence_max);
+            if is_stream { GatheredPieces::new(bytes).boxed() } else { bytes.boxed() }
+        }))
     }
 
     fn note_answered(&self, to: &Upstream) {

@@ -96,7 +96,7 @@ const OPENING_TIME_MAX: Duration = Duration::from_secs(1);
 /// request helps to tell what an error without words means.
 pub(crate) async fn open(protocol: Protocol, response: ProviderReply, known: &RequestFacts) -> FirstLook {
     let (status, headers) = (response.status(), headers::passed_on(response.headers()));
-    let mut reply = Reply { status, headers, held: HeldBytes::default(), rest: response.into_body().boxed() };
+    let mut reply = Reply { status, headers, held: HeldBytes::default(), rest: response.into_body() };
     let error = if !status.is_success() {
         let body = reply.hold_error().await;
         body.map(|body| (ErrorPlace::Status(status.as_u16()), body))

@@ -24,7 +24,7 @@ pub(crate) enum ReplyError {
 }
 
 /// The bytes of a reply. Where nothing comes for too long they end with an error.
-pub(crate) struct ReplyBytes {
+pub(super) struct ReplyBytes {
     body: Incoming,
     silence_max: Duration,
     /// When a wait that has begun is over.
