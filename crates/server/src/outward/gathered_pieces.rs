@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use futures_util::stream::{Stream, StreamExt};
-use std::mem::take;
+use std::mem::{replace, take};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -20,11 +20,14 @@ pub(super) struct GatheredPieces<S: Stream> {
     bytes: usize,
     /// What came behind what is gathered: a large piece, an error or the end.
     behind: Option<Option<S::Item>>,
+    /// Whether whoever serves the client had a turn to write what was gathered in front of an error: told of one, it hangs up with what
+    /// it has not written yet.
+    is_written: bool,
 }
 
 impl<S: Stream> GatheredPieces<S> {
     pub(super) fn new(pieces: S) -> Self {
-        Self { pieces, gathered: Vec::new(), bytes: 0, behind: None }
+        Self { pieces, gathered: Vec::new(), bytes: 0, behind: None, is_written: false }
     }
 
     fn take_gathered(&mut self) -> Option<Bytes> {
@@ -49,8 +52,14 @@ impl<S: Stream<Item = Result<Bytes, E>> + Unpin, E: Unpin> Stream for GatheredPi
     type Item = S::Item;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if let Some(behind) = self.behind.take() {
-            return Poll::Ready(behind);
+        match self.behind.take() {
+            Some(Some(Err(error))) if !replace(&mut self.is_written, true) => {
+                self.behind = Some(Some(Err(error)));
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            Some(behind) => return Poll::Ready(behind),
+            None => {}
         }
         match self.pieces.poll_next_unpin(context) {
             Poll::Ready(Some(Ok(piece)))
