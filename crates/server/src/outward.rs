@@ -1,13 +1,15 @@
 //! The way to the providers. Connections are kept and used again. One that its provider has closed meanwhile fails what is sent over it
 //! before a byte of the reply comes, and the client can do nothing about that: such a request goes once more, over a connection of
-//! its own.
+//! its own. What fails on a connection that was made for it may have been read and charged for, and does not.
 
+mod connection_use;
 mod connector;
 mod gathered_pieces;
 mod reply_bytes;
 
 pub(crate) use reply_bytes::ReplyError;
 
+use self::connection_use::ConnectionUse;
 use self::connector::ProviderConnector;
 use self::gathered_pieces::GatheredPieces;
 use self::reply_bytes::ReplyBytes;
@@ -23,12 +25,12 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream::{BoxStream, StreamExt};
 use h2::Reason;
-use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::{Client, Error as ClientError};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::error::Error;
 use std::io::{self, ErrorKind};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::runtime::{Handle, Id as RuntimeId};
 use tokio::time::timeout;
@@ -55,8 +57,6 @@ pub(crate) struct Outward {
     /// Makes a connection for each request, and keeps none.
     fresh: ProviderClient,
     silence_max: Duration,
-    /// Upstreams that have answered since a new connection to them failed: of those a connection may be kept.
-    answered: Mutex<HashSet<Upstream>>,
     hop: HopId,
 }
 
@@ -104,8 +104,7 @@ impl Outward {
     pub(crate) fn new(silence_max: Duration) -> Result<Self, rustls::Error> {
         let connector = ProviderConnector::from_env()?;
         let fresh = Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector.clone());
-        let (kept, answered, hop) = (Mutex::default(), Mutex::default(), HopId::new());
-        Ok(Self { connector, kept, fresh, silence_max, answered, hop })
+        Ok(Self { connector, kept: Mutex::default(), fresh, silence_max, hop: HopId::new() })
     }
 
     /// The connections that this runtime drives.
@@ -188,21 +187,11 @@ impl Outward {
     async fn deliver(&self, to: &Upstream, request: ProviderRequest) -> Result<ProviderReply, Fault> {
         let again = request.copy();
         let error = match self.ask(&self.client_of_this_runtime(), request).await {
-            Ok(reply) => {
-                self.note_answered(to);
-                return Ok(reply);
-            }
+            Ok(reply) => return Ok(reply),
             Err(error) => error,
         };
-        let may_be_kept = || is_closed_early(&error) && self.answered().contains(to);
-        let is_unread = is_sent_back(&error) || may_be_kept();
-        let Some(again) = again.filter(|_| is_unread) else { return Err(fault_of(to, &error)) };
-        let replied = self.ask(&self.fresh, again).await;
-        if replied.is_err() {
-            // It is the provider that fails, and not what was kept of it.
-            self.answered().remove(to);
-        }
-        replied.map_err(|error| fault_of(to, &error))
+        let Some(again) = again.filter(|_| is_unread(&error)) else { return Err(fault_of(to, &error)) };
+        self.ask(&self.fresh, again).await.map_err(|error| fault_of(to, &error))
     }
 
     async fn ask(
@@ -212,28 +201,23 @@ impl Outward {
     ) -> Result<ProviderReply, ReplyError> {
         let replied = timeout(self.silence_max, client.request(request.into())).await;
         let reply = replied.map_err(|_| ReplyError::Silent(self.silence_max))??;
+        ConnectionUse::note_answer(&reply);
         let is_stream = headers::is_stream(reply.headers());
         Ok(reply.map(|body| {
             let bytes = ReplyBytes::new(body, self.silence_max);
             if is_stream { GatheredPieces::new(bytes).boxed() } else { bytes.boxed() }
         }))
     }
+}
 
-    fn note_answered(&self, to: &Upstream) {
-        let mut answered = self.answered();
-        if !answered.contains(to) {
-            answered.insert(to.clone());
-        }
-    }
-
-    fn answered(&self) -> MutexGuard<'_, HashSet<Upstream>> {
-        self.answered.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// Whether a request that failed was read by nobody, as far as can be told.
+fn is_unread(error: &ReplyError) -> bool {
+    let ReplyError::Client(error) = error else { return false };
+    is_sent_back(error) || (is_closed_early(error) && ConnectionUse::is_of_kept(error))
 }
 
 /// Whether a provider said by HTTP/2 that it has not looked at a request: it closes the connection, or had too many.
-fn is_sent_back(error: &ReplyError) -> bool {
-    let ReplyError::Client(error) = error else { return false };
+fn is_sent_back(error: &ClientError) -> bool {
     let mut cause = error.source();
     while let Some(error) = cause {
         if let Some(error) = error.downcast_ref::<h2::Error>().filter(|error| error.is_remote()) {
@@ -246,8 +230,7 @@ fn is_sent_back(error: &ReplyError) -> bool {
 }
 
 /// Whether a connection was closed before a byte of the reply came, and not for want of time.
-fn is_closed_early(error: &ReplyError) -> bool {
-    let ReplyError::Client(error) = error else { return false };
+fn is_closed_early(error: &ClientError) -> bool {
     if error.is_connect() {
         return false;
     }

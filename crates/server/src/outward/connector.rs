@@ -1,6 +1,7 @@
 //! Making a connection to a provider: through the proxy that the environment names for it, or straight; with TLS where its address says
 //! so, by the certificates that the system trusts.
 
+use super::connection_use::ConnectionUse;
 use axum::http::uri::Scheme;
 use axum::http::{HeaderValue, Uri};
 use hyper::rt::{Read, ReadBufCursor, Write};
@@ -63,6 +64,8 @@ pub(super) struct ProviderStream {
     stream: MaybeHttpsStream<NetworkStream>,
     /// Whether a proxy at its other end is told of each request where that goes.
     is_proxied: bool,
+    /// What was made of it so far.
+    uses: ConnectionUse,
 }
 
 impl ProviderConnector {
@@ -147,14 +150,14 @@ impl Service<Uri> for ProviderConnector {
         Box::pin(async move {
             let late = |_| format!("no connection was made in {} seconds", CONNECT_TIME_MAX.as_secs());
             let stream = timeout(CONNECT_TIME_MAX, connecting).await.map_err(late)??;
-            Ok(ProviderStream { stream, is_proxied })
+            Ok(ProviderStream { stream, is_proxied, uses: ConnectionUse::default() })
         })
     }
 }
 
 impl Connection for ProviderStream {
     fn connected(&self) -> Connected {
-        self.stream.connected().proxy(self.is_proxied)
+        self.stream.connected().proxy(self.is_proxied).extra(self.uses.clone())
     }
 }
 

@@ -93,3 +93,33 @@ async fn a_provider_that_takes_a_request_and_hangs_up_is_not_sent_it_again() {
     assert_eq!((status, taken.load(Ordering::SeqCst)), (StatusCode::BAD_GATEWAY, 1));
     assert!(String::from_utf8_lossy(&reply).contains("cannot reach the provider"));
 }
+
+/// Answers the first request on a connection and says that it closes that; whatever comes later it takes, and hangs up.
+async fn answer_first(mut socket: TcpStream, taken: Arc<AtomicUsize>) {
+    let request = read_request(&mut socket).await;
+    if request.is_some() && taken.fetch_add(1, Ordering::SeqCst) == 0 {
+        let reply = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}";
+        socket.write_all(reply.as_bytes()).await.expect("it is read");
+    }
+}
+
+#[tokio::test]
+async fn a_new_connection_that_hangs_up_is_not_taken_for_a_kept_one_because_the_provider_has_answered_before()
+{
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
+    let base = format!("http://{}", listener.local_addr().expect("an address"));
+    let taken = Arc::new(AtomicUsize::new(0));
+    let counted = taken.clone();
+    tokio::spawn(async move {
+        while let Ok((socket, _)) = listener.accept().await {
+            tokio::spawn(answer_first(socket, counted.clone()));
+        }
+    });
+    let (url, _running) = serve(&base, LARGE).await;
+    let mut told = Vec::new();
+    for turn in ["x", "y"] {
+        let request = Client::new().post(format!("{url}/v1/messages")).body(body(&history(1, turn), false));
+        told.push((answer(request).await.0, taken.load(Ordering::SeqCst)));
+    }
+    assert_eq!(told, [(StatusCode::OK, 1), (StatusCode::BAD_GATEWAY, 2)]);
+}
