@@ -1,6 +1,10 @@
 //! How a message in view is shown: whole, without its thinking, with a pointer for its bulk, or
 //! shortened to head and tail. The original stays in the archive.
 
+mod marker;
+
+pub use marker::without_address;
+
 use crate::plain_text::ends;
 use crate::policy::Notice;
 use crate::{Block, Call, EntryId, Image, Measure, Message, Opaque, ResultPart, Tokens, ToolResult};

@@ -142,7 +142,7 @@ pub use context::{Context, LogReader, Slot, is_other_context, pinned_by};
 pub use cut::{Cut, Keep, find_cut};
 pub use digest::DigestCache;
 pub use fill::{ContextFill, FileShare, MessageShare, RepeatedResults, ToolShare};
-pub use form::{Form, MessageView};
+pub use form::{Form, MessageView, without_address};
 pub use id::{CallId, EntryId};
 pub use job::{
     Available, Circumstances, Expressible, FarHistory, Job, Material, Original, Prompts, Range, Summarizer,

@@ -2,15 +2,18 @@
 
 use crate::books::Book;
 use crate::view::ViewSlot;
-use epitome_core::{Archive as _, Author, EntryId, Form, Message, Role, Slot};
+use epitome_core::{Archive as _, Author, EntryId, Form, Message, Role, Slot, without_address};
 use epitome_engine::{EngineError, Session};
 use std::sync::Arc;
 
 /// What the model is to see, slot by slot; none where that is all of it, as the client sent it.
 pub(crate) fn view_slots(session: &Session, book: &Book) -> Result<Option<Vec<ViewSlot>>, EngineError> {
+    // A summary says how an original is had. Without one nobody could follow a pointer.
+    let has_summary = session.context().slots().iter().any(|slot| matches!(slot, Slot::Summary { .. }));
     let show = |id: EntryId, form: Form| {
         let message = session.archive().message(id)?;
-        Ok(form.apply(id, &message, &**session.assembly().measure()))
+        let shown = form.apply(id, &message, &**session.assembly().measure());
+        Ok(if has_summary { shown } else { without_address(&shown, id) })
     };
     view_slots_by(session, book, &show)
 }

@@ -1,6 +1,7 @@
 //! Messages cut to so many tokens: what is left of them, and how large it is.
 
-use super::Form;
+use super::{Form, without_address};
+use crate::policy::Notice;
 use crate::{
     Author, Block, Call, EntryId, Image, Measure, Message, Opaque, ResultPart, Role, Tokens, ToolResult,
 };
@@ -105,4 +106,41 @@ fn a_call_that_is_cut_to_a_pointer_keeps_arguments_of_a_few_words() {
     let long = call(format!(r#"{{"content":"{}"}}"#, "x".repeat(150)));
     let cut = shortened(vec![Block::text("a".repeat(600)), path(), long], 10, false);
     assert_eq!(cut, [path(), call(r#"{"left_out":"recall m0007"}"#.into())]);
+}
+
+#[test]
+fn every_pointer_has_a_marker_in_its_place_where_nobody_can_follow_it() {
+    let id = EntryId(7);
+    let result = |text: &str| {
+        let parts = vec![ResultPart::Text { text: text.into() }];
+        Block::Result(ToolResult { call: "1".into(), parts, is_error: false })
+    };
+    let call = |input: &str| {
+        Block::Call(Call { id: "1".into(), name: "read".into(), input: input.into(), freeform: false })
+    };
+    let long = "x".repeat(300);
+    let blocks = vec![
+        Block::text(long.as_str()),
+        Block::Image(Image { media_type: "image/png".into(), data: "".into(), is_url: false }),
+        call(&format!(r#"{{"text":"{long}"}}"#)),
+        result(&long),
+    ];
+    let message = Arc::new(Message { role: Role::User, author: Author::Person, blocks });
+    let marked = |form: Form| {
+        let shown = form.apply(id, &message, &Bytes);
+        assert!(format!("{shown:?}").contains("recall m0007"), "{shown:?}");
+        without_address(&shown, id).blocks.clone()
+    };
+    let of_results = |notice| marked(Form { results: true, notice, ..Form::WHOLE }).pop().expect("a result");
+    let begins = format!("[tool result m0007: 300 tokens, begins \"{}\"]", "x".repeat(80));
+    assert_eq!(
+        [Notice::Pointer, Notice::Pruned, Notice::Truncated].map(of_results),
+        [&*begins, "[Pruned — 300 tokens]", "[Output truncated - 300 tokens]"].map(result)
+    );
+    let argument = format!(r#"{{"text":"{}… [300 characters in all]"}}"#, "x".repeat(200));
+    let cut = marked(Form { images: true, arguments: true, ..Form::WHOLE });
+    assert_eq!(cut[1..3], [Block::text("[image image/png]"), call(&argument)]);
+    let bare = [Block::text("[left out]"), call(r#"{"left_out":"left out"}"#), result("[left out]")];
+    assert_eq!(marked(Form { shorten: Some(Tokens(1)), ..Form::WHOLE }), bare[1..]);
+    assert_eq!(marked(Form { repeated: true, ..Form::WHOLE }), [Block::text("[said again later]")]);
 }

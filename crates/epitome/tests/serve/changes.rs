@@ -91,7 +91,7 @@ fn passes_before_a_call_are_no_compactions_to_a_breaker() {
     // What a prefix looks like follows from the prefix: each request begins as the one before, but for what was pruned.
     let arrived = stage.arrived();
     let (before, last) = (&arrived[arrived.len() - 2], &arrived[arrived.len() - 1]);
-    let is_pruned = |message: &Value| message.to_string().contains("recall m");
+    let is_pruned = |message: &Value| message.to_string().contains("[tool result m");
     let first_whole =
         before.iter().position(|message| !is_pruned(message) && message.to_string().len() > 1_000);
     let shared = first_whole.expect("the newest results stay");

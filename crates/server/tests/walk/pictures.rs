@@ -116,7 +116,7 @@ async fn l83_a_picture_that_the_provider_refuses_gives_way_to_a_label_and_no_oth
     let bodies = seen.bodies();
     assert_eq!(bodies.len(), 2, "refused once, and sent once more");
     let sent = bodies[1]["messages"].as_array().expect("a list");
-    let label = json!({"type": "text", "text": "[image image/png; recall m0004]"});
+    let label = json!({"type": "text", "text": "[image image/png]"});
     let mut expected = messages.clone();
     expected[4]["content"][1] = label;
     assert_eq!(sent, &expected);

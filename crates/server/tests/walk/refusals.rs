@@ -242,8 +242,8 @@ async fn what_the_provider_can_no_longer_read_is_left_out_and_stays_out() {
     assert_eq!(provider.send(&talk(&messages)).await, (200, 2));
     let (_, sent) = provider.asked().pop().expect("it arrived");
     let left = json!([
-        {"type": "text", "text": "[server_tool_use; recall m0001]"},
-        {"type": "text", "text": "[web_search_tool_result; recall m0001]"},
+        {"type": "text", "text": "[server_tool_use]"},
+        {"type": "text", "text": "[web_search_tool_result]"},
         {"type": "text", "text": "it is there"},
     ]);
     assert_eq!(sent["messages"], json!([messages[0], {"role": "assistant", "content": left}, messages[2]]));
