@@ -14,6 +14,7 @@ use epitome_provider::{AliasError, Aliases, Credential, LastRequest, Provider, P
 use epitome_server::{Caller, OwnModel, RequestModel, WarmRequest};
 use epitome_settings::{Door, ResolvedPolicy, SettingOrigin};
 use epitome_tokens::{Catalog, SpecSource, SpecValue, Usage};
+use epitome_wire::overflow::Endpoint;
 use std::sync::{Arc, OnceLock};
 
 /// Makes ports out of settings.
@@ -212,6 +213,23 @@ impl SessionPorts {
     /// A driver that asks whoever is in them.
     pub fn driver(&self) -> Driver {
         Driver::new(self.ports.clone())
+    }
+
+    /// Who writes summaries by a policy, in words: a model with its address.
+    pub fn summarizer(&self, policy: &Policy) -> String {
+        let own = match &policy.summary.by {
+            Writer::Embedded => return "the embedded summariser".to_owned(),
+            Writer::Nobody => return "nobody".to_owned(),
+            Writer::Session => SESSION_ALIAS,
+            Writer::Alias(name) => name,
+        };
+        self.provider.as_ref().map_or_else(
+            || "each request's own model".to_owned(),
+            |provider| {
+                let Endpoint { base_url, model, .. } = provider.endpoint();
+                format!("`{own}` ({model} at {base_url})")
+            },
+        )
     }
 
     /// The most that calls may cost, in dollars, where that is known.

@@ -154,3 +154,34 @@ fn the_address_in_a_summary_shows_an_original() {
     let path = address.strip_prefix(proxy.address()).expect("it is ours");
     assert_eq!(proxy.get(path)["blocks"][0]["text"], words(0));
 }
+
+#[test]
+fn another_summariser_or_another_place_for_it_is_told_once_with_what_was_before() {
+    let stage = Stage::new("");
+    let proxy = stage.serve(&["--window", WINDOW]);
+    let mut talk = talk();
+    let fast = |model: &str, port: u16| {
+        let alias = "provider = \"compatible\"\nprotocol = \"anthropic\"";
+        let place = format!("base_url = \"http://127.0.0.1:{port}/v1\"\nmodel = \"{model}\"");
+        stage.settings(&format!("[summary]\nby = \"fast\"\n[alias.fast]\n{alias}\n{place}\n"));
+    };
+    let mut go_on = || {
+        for model in [MODEL, "claude-sonnet-4-5"] {
+            talk.model = model.to_owned();
+            talk.say(&proxy, "go on");
+        }
+    };
+    fast("small", 9);
+    go_on();
+    fast("large", 9);
+    go_on();
+    fast("large", 10);
+    go_on();
+    stage.settings("");
+    go_on();
+    let at = |model: &str, port: u16| format!("`fast` ({model} at http://127.0.0.1:{port}/v1)");
+    let embedded = "the embedded summariser".to_owned();
+    let all = [embedded.clone(), at("small", 9), at("large", 9), at("large", 10), embedded];
+    let line = |pair: &[String]| format!("the summariser was {}, and is {} from now on\n", pair[0], pair[1]);
+    assert_eq!(stage.told(), all.windows(2).map(line).collect::<String>());
+}

@@ -29,6 +29,8 @@ pub(super) struct LiveRules {
     followed: Mutex<HashMap<CallerKey, LiveRule>>,
     /// Notes on settings that were told, so that each is told once.
     noted: Mutex<HashSet<String>>,
+    /// The newest change of summariser that was told: every caller's settings come to it, one after the other.
+    announced: Mutex<String>,
     log: ServerLog,
 }
 
@@ -40,9 +42,15 @@ struct LiveRule {
     live: LivePolicy,
     /// What `rule` was made from.
     seen: Arc<ResolvedPolicy>,
-    rule: SessionRule,
+    rule: UsableRule,
     /// What was said of settings that cannot be used, so that it is said once.
     told: Option<String>,
+}
+
+/// A rule that can be used, and who writes summaries by it, in words.
+struct UsableRule {
+    rule: SessionRule,
+    summarizer: String,
 }
 
 impl LiveRules {
@@ -54,8 +62,8 @@ impl LiveRules {
         window: Option<Tokens>,
         log: ServerLog,
     ) -> Result<Self> {
-        let (followed, noted) = (Mutex::default(), Mutex::default());
-        let rules = Self { lookup, agents, ports, window, followed, noted, log };
+        let (followed, noted, announced) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let rules = Self { lookup, agents, ports, window, followed, noted, announced, log };
         let plain = rules.follow("", "")?;
         rules.followed.lock().unwrap_or_else(PoisonError::into_inner).insert(CallerKey::default(), plain);
         Ok(rules)
@@ -86,6 +94,8 @@ impl LiveRules {
         if followed.len() >= CALLERS_MAX {
             return false;
         }
+        // Whoever comes first after a change has seen no other settings: these have, and are asked by nobody else.
+        followed.get_mut(&CallerKey::default()).into_iter().for_each(|plain| drop(self.now(plain)));
         match self.follow(&caller.0, &caller.1) {
             Ok(found) => followed.insert(caller.clone(), found).is_none(),
             Err(error) => {
@@ -95,16 +105,28 @@ impl LiveRules {
         }
     }
 
-    fn rule(&self, resolved: &ResolvedPolicy) -> Result<SessionRule> {
+    fn rule(&self, resolved: &ResolvedPolicy) -> Result<UsableRule> {
         self.note(&resolved.notes);
         self.usable(resolved)
     }
 
     /// The rule of settings that can be used.
-    fn usable(&self, resolved: &ResolvedPolicy) -> Result<SessionRule> {
+    fn usable(&self, resolved: &ResolvedPolicy) -> Result<UsableRule> {
         self.window.map_or(Ok(()), |window| resolved.check_in(window))?;
-        let ports = self.ports.ports(resolved)?.ports;
-        Ok(SessionRule { policy: resolved.policy.clone(), ports, own_model: OwnModel::Unwanted })
+        let ports = self.ports.ports(resolved)?;
+        let (policy, summarizer) = (resolved.policy.clone(), ports.summarizer(&resolved.policy));
+        let rule = SessionRule { policy, ports: ports.ports, own_model: OwnModel::Unwanted };
+        Ok(UsableRule { rule, summarizer })
+    }
+
+    /// Says that others write summaries from now on: what is summarised goes to them.
+    fn announce(&self, before: &str, now: &str) {
+        let text = format!("the summariser was {before}, and is {now} from now on");
+        let mut announced = self.announced.lock().unwrap_or_else(PoisonError::into_inner);
+        if before != now && *announced != text {
+            self.log.say(NoticeLevel::Warn, &text);
+            *announced = text;
+        }
     }
 
     /// Says what the operator should know of their settings.
@@ -123,7 +145,10 @@ impl LiveRules {
         let mut fault = followed.live.fault().map(ToString::to_string);
         if !Arc::ptr_eq(&seen, &followed.seen) {
             match self.rule(&seen) {
-                Ok(rule) => followed.rule = rule,
+                Ok(rule) => {
+                    self.announce(&followed.rule.summarizer, &rule.summarizer);
+                    followed.rule = rule;
+                }
                 Err(error) => fault = Some(format!("{error:#}")),
             }
             followed.seen = seen;
@@ -133,7 +158,7 @@ impl LiveRules {
             self.log.say(NoticeLevel::Error, &text);
             followed.told = Some(fault);
         }
-        followed.rule.clone()
+        followed.rule.rule.clone()
     }
 
     /// Does something with the settings for a caller.
@@ -167,7 +192,7 @@ impl Rules for LiveRules {
         let table = Table::try_from(set).map_err(|error| format!("`set` cannot be used: {error}"))?;
         let resolved = self.with(caller, |followed| followed.live.with_overrides(table));
         let resolved = resolved.map_err(|error| error.to_string())?;
-        let rule = self.usable(&resolved).map_err(|error| format!("{error:#}"))?;
+        let UsableRule { rule, .. } = self.usable(&resolved).map_err(|error| format!("{error:#}"))?;
         Ok(self.with_own_model(rule, caller))
     }
 }
