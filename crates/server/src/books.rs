@@ -4,7 +4,7 @@
 //! A book that a request is worked on with is held and stays. Of the others those go first that nobody went on with: titles and
 //! probes are a request each, many for each turn of the conversation they are about, and must not push it out.
 
-use crate::ended_call::EndedCall;
+use crate::ended_call::EndedCalls;
 use crate::endpoint_facts::{LearnedFacts, calibration_name};
 use crate::remarks::Remarks;
 use crate::sealed_parts::SealedParts;
@@ -70,8 +70,8 @@ pub(crate) struct Book {
     /// Where each message stands in the client's list.
     pub(crate) origins: HashMap<EntryId, Origin>,
     pub(crate) tally: Tally,
-    /// Calls whose reply the client has not sent back yet, by what the call was sent with.
-    pub(crate) ended_calls: HashMap<EntryId, EndedCall>,
+    /// Calls whose reply the client has not sent back yet.
+    pub(crate) ended_calls: EndedCalls,
     /// What came of compactions, oldest first.
     pub(crate) records: Vec<KeptRecord>,
     pub(crate) remarks: Remarks,
@@ -157,8 +157,6 @@ const SIDE_SESSIONS_MAX: usize = 256;
 const BYTES_MAX: usize = 512 << 20;
 /// So many records are kept of a session, the newest; each holds a summary.
 const RECORDS_MAX: usize = 100;
-/// So many calls may be unanswered at once: a client that hangs up leaves one behind.
-const ENDED_CALLS_MAX: usize = 64;
 
 impl Book {
     fn new(protocol: Protocol, model: &str) -> Self {
@@ -169,7 +167,7 @@ impl Book {
             agent: None,
             origins: HashMap::new(),
             tally: Tally::default(),
-            ended_calls: HashMap::new(),
+            ended_calls: EndedCalls::default(),
             records: Vec::new(),
             remarks: Remarks::default(),
             reply_remarks: Remarks::default(),
@@ -223,15 +221,6 @@ impl Book {
         for (entry, standing) in self.records.iter_mut().filter_map(|kept| kept.mark.as_mut()) {
             *standing = MarkStanding::of(*entry, session);
         }
-    }
-
-    /// Keeps what came of a call until its reply comes back; whether an earlier reply to the same request waits to be stored, whose
-    /// place it takes.
-    pub(crate) fn keep_call(&mut self, sent_with: EntryId, call: EndedCall) -> bool {
-        if self.ended_calls.len() >= ENDED_CALLS_MAX {
-            self.ended_calls.clear();
-        }
-        self.ended_calls.insert(sent_with, call).is_some_and(|earlier| earlier.reply.is_some())
     }
 }
 

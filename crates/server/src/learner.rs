@@ -1,7 +1,7 @@
 //! Learning from replies: what the provider said of a call goes to its session, to the totals, and to what is known of
 //! the model's window.
 
-use crate::ended_call::{EndedCall, UnstoredReply, UsageSource};
+use crate::ended_call::{CallKey, EndedCall, UnstoredReply, UsageSource};
 use crate::notice::NoticeKind;
 use crate::remarks;
 use crate::reply::ReplyListener;
@@ -24,8 +24,8 @@ pub(crate) struct Learner {
     pub(crate) state: Arc<ServerState>,
     /// How the path of the request is worked on.
     pub(crate) checkout: Checkout,
-    /// Where it ends.
-    pub(crate) leaf: Option<EntryId>,
+    /// Where that ends, and what it was sent with.
+    pub(crate) sent_with: Option<CallKey>,
     /// The hash of all that was said up to there.
     pub(crate) chain: Option<ChainHash>,
     /// The model asked for.
@@ -73,8 +73,8 @@ impl ReplyListener for Learner {
     }
 
     fn ended(&self, reply: &ModelReply, known: &RequestFacts) -> Option<BoxFuture<'static, ()>> {
-        if let (Some(leaf), StoringPlan::Begin) = (self.leaf, self.learn(reply, known)) {
-            reply_store::store_soon(&self.state, self.checkout.session, leaf);
+        if let (Some(sent_with), StoringPlan::Begin) = (&self.sent_with, self.learn(reply, known)) {
+            reply_store::store_soon(&self.state, self.checkout.session, sent_with.clone());
         }
         let kept = responses::remember(&self.state, self.asked.as_ref()?, reply)?;
         Some(kept.boxed())
@@ -82,6 +82,10 @@ impl ReplyListener for Learner {
 }
 
 impl Learner {
+    fn leaf(&self) -> Option<EntryId> {
+        self.sent_with.as_ref().map(|sent_with| sent_with.leaf)
+    }
+
     /// A reply that is to be stored: all of it came, and there is a place for it.
     fn unstored(&self, reply: &ModelReply) -> Option<UnstoredReply> {
         let store = self.state.settings.store.as_ref().filter(|_| reply.is_whole)?;
@@ -89,7 +93,7 @@ impl Learner {
         (!reply.message.blocks.is_empty()).then(|| UnstoredReply {
             message: reply.message.clone(),
             said: chain.map(|chain| self.state.key.said(chain, &reply.message)),
-            checkout: Checkout { leaf: self.leaf, ..self.checkout.clone() },
+            checkout: Checkout { leaf: self.leaf(), ..self.checkout.clone() },
         })
     }
 
@@ -104,10 +108,9 @@ impl Learner {
         let lesson = self.state.books.with(session, |book| {
             let lesson = book.tally.add(reply, known, estimate);
             let reply = self.unstored(reply);
-            let called = self.leaf.filter(|_| reply.is_some() || lesson.usage.is_some());
-            let waits = called.is_some_and(|leaf| {
-                let model = self.model.clone();
-                book.keep_call(leaf, EndedCall { model, usage: lesson.usage, reply, stored_as: None })
+            let called = self.sent_with.clone().filter(|_| reply.is_some() || lesson.usage.is_some());
+            let waits = called.is_some_and(|sent_with| {
+                book.ended_calls.keep(sent_with, EndedCall { usage: lesson.usage, reply, stored_as: None })
             });
             let told = lesson.verdict.and_then(|verdict| remarks::of_verdict(&verdict, known));
             let told = book.reply_remarks.new_ones(told.into_iter().collect());

@@ -44,6 +44,7 @@ mod notice;
 mod observation;
 mod outward;
 mod own_model;
+mod prefix_hashes;
 mod provider_edits;
 mod remarks;
 mod reply;

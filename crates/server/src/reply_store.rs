@@ -5,9 +5,8 @@
 use crate::background_store;
 use crate::blocking;
 use crate::books::Book;
-use crate::ended_call::{EndedCall, UnstoredReply, UsageSource};
+use crate::ended_call::{CallKey, EndedCall, UnstoredReply, UsageSource};
 use crate::server_state::ServerState;
-use epitome_core::EntryId;
 use epitome_engine::store::SessionId;
 use epitome_engine::{Checkout, EngineError};
 use epitome_tokens::Usage;
@@ -22,7 +21,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 pub(crate) const SLOTS: usize = 2;
 
 /// Has the reply to a request stored once its client pauses.
-pub(crate) fn store_soon(state: &Arc<ServerState>, session: SessionId, sent_with: EntryId) {
+pub(crate) fn store_soon(state: &Arc<ServerState>, session: SessionId, sent_with: CallKey) {
     if state.settings.store.is_none() {
         return;
     }
@@ -33,7 +32,7 @@ pub(crate) fn store_soon(state: &Arc<ServerState>, session: SessionId, sent_with
         tokio::time::sleep(PAUSE).await;
         // The semaphore is never closed.
         let _turn = state.reply_slots.acquire().await;
-        if store(&state, session, sent_with).await {
+        if store(&state, session, &sent_with).await {
             background_store::store(state.clone(), session).await;
         }
     });
@@ -42,16 +41,15 @@ pub(crate) fn store_soon(state: &Arc<ServerState>, session: SessionId, sent_with
 /// Stores every reply that is not.
 pub(crate) async fn store_all(state: &Arc<ServerState>) {
     let unstored = |session: SessionId, book: &mut Book| {
-        let calls = book.ended_calls.iter().filter(|(_, call)| call.reply.is_some());
-        calls.map(|(sent_with, _)| (session, *sent_with)).collect::<Vec<_>>()
+        book.ended_calls.unstored().into_iter().map(|sent_with| (session, sent_with)).collect::<Vec<_>>()
     };
     for (session, sent_with) in state.books.each(unstored).into_iter().flatten() {
-        store(state, session, sent_with).await;
+        store(state, session, &sent_with).await;
     }
 }
 
 /// Takes a reply up, unless its client has sent it back meanwhile; whether there is something to be stored.
-async fn store(state: &Arc<ServerState>, session: SessionId, sent_with: EntryId) -> bool {
+async fn store(state: &Arc<ServerState>, session: SessionId, sent_with: &CallKey) -> bool {
     let taken = state.books.with(session, |book| take(book, sent_with)).flatten();
     let Some((UnstoredReply { message, said, checkout }, usage)) = taken else { return false };
     let work = {
@@ -70,12 +68,12 @@ async fn store(state: &Arc<ServerState>, session: SessionId, sent_with: EntryId)
     // What cannot be stored now is stored when the client sends it back.
     let Some(Ok(Some(entry))) = blocking::run(work).await else { return false };
     state.books.with(session, |book| {
-        book.ended_calls.get_mut(&sent_with).into_iter().for_each(|call| call.stored_as = Some(entry));
+        book.ended_calls.get_mut(sent_with).into_iter().for_each(|call| call.stored_as = Some(entry));
     });
     true
 }
 
-fn take(book: &mut Book, sent_with: EntryId) -> Option<(UnstoredReply, Option<(Usage, UsageSource)>)> {
-    let EndedCall { reply, usage, .. } = book.ended_calls.get_mut(&sent_with)?;
+fn take(book: &mut Book, sent_with: &CallKey) -> Option<(UnstoredReply, Option<(Usage, UsageSource)>)> {
+    let EndedCall { reply, usage, .. } = book.ended_calls.get_mut(sent_with)?;
     Some((reply.take()?, *usage))
 }

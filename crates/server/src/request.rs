@@ -2,6 +2,7 @@
 
 use crate::body::{Body, BodyError};
 use crate::chain::ChainKey;
+use crate::ended_call::CallKey;
 use crate::headers;
 use crate::reply::Sender;
 use crate::request_reader;
@@ -12,6 +13,7 @@ use crate::settings::Upstream;
 use crate::surroundings::Surroundings;
 use crate::walk::PreparedRequest;
 use axum::http::HeaderMap;
+use epitome_core::EntryId;
 use epitome_engine::store::{ChainHash, TenantId};
 use epitome_wire::Protocol;
 use epitome_wire::overflow::Endpoint;
@@ -119,6 +121,11 @@ impl Request {
     /// Its bytes as they came.
     pub(crate) fn as_it_came(&self, from: Sender) -> PreparedRequest {
         PreparedRequest { body: self.body.bytes().clone(), beta: None, from, session: None }
+    }
+
+    /// What its call is known by, where its list ends with `leaf`.
+    pub(crate) fn call_key(&self, leaf: EntryId) -> CallKey {
+        CallKey { leaf, model: self.body.model().to_owned(), prefix: self.around.prefix }
     }
 
     /// The endpoint of another model at the same upstream, with the same beta.

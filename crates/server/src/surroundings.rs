@@ -3,6 +3,7 @@
 
 use crate::body::Body;
 use crate::chain::ChainKey;
+use crate::prefix_hashes::PrefixHashes;
 use crate::request_reader;
 use epitome_core::Tokens;
 use epitome_engine::Assembly;
@@ -13,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Debug, Default)]
 pub(crate) struct Surroundings {
     pub(crate) parts: FixedParts,
+    pub(crate) prefix: PrefixHashes,
     /// What it takes, by each way of counting it was counted in.
     counts: Mutex<Vec<(Arc<str>, Tokens)>>,
     bytes: usize,
@@ -64,7 +66,8 @@ impl SeenSurroundings {
         }
         let bytes = pieces.iter().map(|piece| piece.len()).sum();
         let parts = request_reader::fixed(protocol, body, opening);
-        let found = Arc::new(Surroundings { parts, counts: Mutex::default(), bytes });
+        let prefix = PrefixHashes::of(key, protocol, &parts);
+        let found = Arc::new(Surroundings { parts, prefix, counts: Mutex::default(), bytes });
         self.put(hash, found.clone());
         found
     }

@@ -155,6 +155,29 @@ fn the_address_in_a_summary_shows_an_original() {
     assert_eq!(proxy.get(path)["blocks"][0]["text"], words(0));
 }
 
+/// Sends one list as an agent and then as a side request of its, whose providers count so much each, and goes on as the agent; how many
+/// compactions that comes to, where more than 6,000 tokens are too much.
+fn compactions_after(agent: u32, side: u32) -> usize {
+    let stage = Stage::new(&format!("chat:1=usage={agent},2=usage={side}"));
+    stage.settings("[trigger]\nmeasure = \"usage\"\noutput = \"none\"\nabsolute = 6000\ntarget = \"1%\"\n");
+    let proxy = stage.serve(&["--window", "100000"]);
+    let mut talk = history(4);
+    talk.system = Some("You write code.");
+    talk.messages.push(json!({"role": "user", "content": "go on"}));
+    let reply = stage.block_on(talk.ask(&proxy));
+    let mut titles = talk.clone();
+    titles.system = Some("You find titles.");
+    stage.block_on(titles.ask(&proxy));
+    talk.messages.push(reply);
+    talk.say(&proxy, "and on");
+    proxy.compactions().iter().filter(|record| record["outcome"] == "compacted").count()
+}
+
+#[test]
+fn what_a_side_request_with_the_same_messages_took_is_not_what_the_agents_own_did() {
+    assert_eq!((compactions_after(20_000, 100), compactions_after(100, 20_000)), (1, 0));
+}
+
 #[test]
 fn another_summariser_or_another_place_for_it_is_told_once_with_what_was_before() {
     let stage = Stage::new("");

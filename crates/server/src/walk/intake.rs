@@ -4,7 +4,7 @@
 use super::place::Place;
 use super::{Pace, Walk, WalkError};
 use crate::books::Book;
-use crate::ended_call::UsageSource;
+use crate::ended_call::{CallKey, UsageSource};
 use crate::request::Request;
 use crate::request_reader::{self, Unreadable};
 use crate::rules::SessionRule;
@@ -156,14 +156,15 @@ impl Walk<'_> {
         rule: &SessionRule,
         sent_with: Option<EntryId>,
     ) -> Result<(), WalkError> {
-        let told = |book: &mut Book| book.ended_calls.remove(&sent_with?);
-        let Some(told) = self.state.books.with(checkout.session, told).flatten() else { return Ok(()) };
+        let told = |book: &mut Book| book.ended_calls.take_answered(&self.request.call_key(sent_with?));
+        let told = self.state.books.with(checkout.session, told).flatten();
+        let Some((CallKey { model, .. }, told)) = told else { return Ok(()) };
         let is_stored = told.stored_as.is_some() && told.stored_as == checkout.leaf;
         let Some((usage, source)) = told.usage.filter(|_| !is_stored) else { return Ok(()) };
         let mut called = checkout.clone();
         // Whatever this request asks for, it is the model called then whose provider has counted.
-        if told.model != self.request.body.model() {
-            called.assembly = self.assembly(checkout.session, rule, &told.model)?;
+        if model != self.request.body.model() {
+            called.assembly = self.assembly(checkout.session, rule, &model)?;
         }
         match source {
             UsageSource::Provider => self.state.engine.reply(&called, usage).await?,

@@ -23,7 +23,7 @@ impl Walk<'_> {
         view: HistoryView,
         may_recover: bool,
     ) -> Sender {
-        let (budget, leaf) = (path.budget(), path.leaf());
+        let budget = path.budget();
         let estimate = Some(budget.request(view.tokens(path)));
         let known = RequestFacts { estimate, window: Some(budget.window), largest: None };
         let (state, endpoint) = (self.state.clone(), self.request.endpoint.clone());
@@ -37,7 +37,8 @@ impl Walk<'_> {
         let model = body.model().to_owned();
         let counter = ReplyCounter { measure: path.assembly().measure().clone(), scale: budget.scale };
         let chain = self.request.hashes.last().copied();
-        let learner = Learner { state, checkout, leaf, chain, model, endpoint, size, asked, counter };
+        let sent_with = path.leaf().map(|leaf| self.request.call_key(leaf));
+        let learner = Learner { state, checkout, sent_with, chain, model, endpoint, size, asked, counter };
         let fits_whole = budget.request(path.timeline().whole()) <= budget.window;
         Sender { fits_whole, may_recover, listener: Some(Arc::new(learner)), known, done }
     }
