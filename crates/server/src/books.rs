@@ -6,6 +6,7 @@
 
 use crate::ended_call::EndedCalls;
 use crate::endpoint_facts::{LearnedFacts, calibration_name};
+use crate::prefix_watch::PrefixWatch;
 use crate::remarks::Remarks;
 use crate::sealed_parts::SealedParts;
 use crate::tally::Tally;
@@ -86,6 +87,8 @@ pub(crate) struct Book {
     pub(crate) rebuilt: Tokens,
     /// The model that a request was last sent to, and when.
     pub(crate) sent: Option<(String, Instant)>,
+    /// What stood in front of its messages lately.
+    pub(crate) prefix: PrefixWatch,
     /// What is left out of its replies because the provider refused it.
     pub(crate) sealed: SealedParts,
     /// The heads of its lists that were written last.
@@ -176,6 +179,7 @@ impl Book {
             seen: Instant::now(),
             rebuilt: Tokens::ZERO,
             sent: None,
+            prefix: PrefixWatch::default(),
             sealed: SealedParts::default(),
             heads: HeadShelf::default(),
             is_idle_checked: false,

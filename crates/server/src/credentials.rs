@@ -76,6 +76,11 @@ pub(crate) fn is_public(upstream: &Upstream) -> bool {
     KeyOwner::of_host(upstream.host()).is_some()
 }
 
+/// Whether a host is one of Anthropic's own.
+pub(crate) fn is_anthropic(upstream: &Upstream) -> bool {
+    KeyOwner::of_host(upstream.host()) == Some(KeyOwner::Anthropic)
+}
+
 /// Whether a host is one of OpenAI's own, which has no path but OpenAI's.
 pub(crate) fn is_openai(upstream: &Upstream) -> bool {
     KeyOwner::of_host(upstream.host()) == Some(KeyOwner::Openai)

@@ -45,6 +45,7 @@ mod observation;
 mod outward;
 mod own_model;
 mod prefix_hashes;
+mod prefix_watch;
 mod provider_edits;
 mod remarks;
 mod reply;

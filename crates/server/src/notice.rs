@@ -1,6 +1,7 @@
 //! What an operator is told while the server runs: what happened, of which conversation and model, and how much it
 //! matters. Writing it down, with the time, is whoever listens'.
 
+use crate::prefix_watch::PrefixPart;
 use epitome_core::{Change, Dollars, EntryId, Record, Tokens, Trigger};
 use epitome_engine::store::SessionId;
 use serde::Serialize;
@@ -68,6 +69,8 @@ pub(crate) enum NoticeKind {
     TooLong { session: SessionId },
     /// What there is to know beside the figures.
     Remark { session: SessionId, what: String },
+    /// Its requests begin with something else each time.
+    VolatilePrefix { session: SessionId, part: PrefixPart },
     /// It could not be compacted.
     Failed { session: SessionId, why: String },
     /// A request went out as it came, because something in it was not understood or failed.
@@ -148,6 +151,7 @@ impl NoticeKind {
             | Self::Applied { session, .. }
             | Self::TooLong { session }
             | Self::Remark { session, .. }
+            | Self::VolatilePrefix { session, .. }
             | Self::Failed { session, .. } => Some(*session),
             Self::PassedOn { .. }
             | Self::Refused { .. }
@@ -180,6 +184,7 @@ impl OperatorNotice {
             NoticeKind::TooLong { .. }
             | NoticeKind::WouldResend { .. }
             | NoticeKind::Remark { .. }
+            | NoticeKind::VolatilePrefix { .. }
             | NoticeKind::Failed { .. }
             | NoticeKind::PassedOn { .. }
             | NoticeKind::BaseUrl { .. } => NoticeLevel::Warn,
@@ -225,6 +230,7 @@ impl fmt::Display for OperatorNotice {
             }
             NoticeKind::TooLong { session } => write!(f, "{session}: too long for the provider"),
             NoticeKind::Remark { session, what } => write!(f, "{session}: {what}"),
+            NoticeKind::VolatilePrefix { session, part } => write!(f, "{session}: {part}"),
             NoticeKind::Failed { session, why } => write!(f, "{session}: not compacted: {why}"),
             NoticeKind::PassedOn { why } => write!(f, "passed on untouched: {why}"),
             // Faults begin with our name, for whoever sees them among a provider's errors.

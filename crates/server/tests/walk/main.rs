@@ -18,6 +18,7 @@ mod odd_bodies;
 mod overflow_rows;
 mod paths;
 mod pictures;
+mod prefixes;
 mod refusals;
 mod response_headers;
 mod responses;
