@@ -1,7 +1,7 @@
 //! Calls of models that have ended: what each took and who says so, and its reply until that is stored. Each goes by what it was sent
 //! with: an agent's side requests have the same messages as its own, and other words around them.
 
-use crate::prefix_hashes::PrefixHashes;
+use crate::prefix_hashes::AgentHashes;
 use epitome_core::{EntryId, Message};
 use epitome_engine::Checkout;
 use epitome_engine::store::ChainHash;
@@ -13,7 +13,7 @@ pub(crate) struct CallKey {
     /// The message its list ended with.
     pub(crate) leaf: EntryId,
     pub(crate) model: String,
-    pub(crate) prefix: PrefixHashes,
+    pub(crate) agent: AgentHashes,
 }
 
 /// A call of a model that has ended.
@@ -74,13 +74,9 @@ impl EndedCalls {
     /// Takes the call that a request goes on from, which has its list and more. Where system prompt, tools and model are none that
     /// the list was sent with, they change from request to request: then it is the only call with the same tools, or the only one.
     pub(crate) fn take_answered(&mut self, request: &CallKey) -> Option<(CallKey, EndedCall)> {
-        let is_of_agent = |key: &CallKey| {
-            (&key.model, key.prefix.system, key.prefix.tools)
-                == (&request.model, request.prefix.system, request.prefix.tools)
-        };
-        let has_tools = |key: &CallKey| key.prefix.tools == request.prefix.tools;
+        let has_tools = |key: &CallKey| key.agent.tools == request.agent.tools;
         let at = self
-            .newest(request.leaf, &is_of_agent)
+            .position(request)
             .or_else(|| self.only(request.leaf, &has_tools))
             .or_else(|| self.only(request.leaf, &|_| true))?;
         Some(self.calls.remove(at))
@@ -94,10 +90,6 @@ impl EndedCalls {
 
     fn position(&self, key: &CallKey) -> Option<usize> {
         self.calls.iter().position(|(known, _)| known == key)
-    }
-
-    fn newest(&self, leaf: EntryId, is_meant: &dyn Fn(&CallKey) -> bool) -> Option<usize> {
-        self.calls.iter().rposition(|(key, _)| key.leaf == leaf && is_meant(key))
     }
 
     fn only(&self, leaf: EntryId, is_meant: &dyn Fn(&CallKey) -> bool) -> Option<usize> {

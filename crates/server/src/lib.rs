@@ -8,6 +8,7 @@
 mod api;
 mod api_error;
 mod background_store;
+mod beginning_watch;
 mod blocking;
 mod body;
 mod body_edit;

@@ -9,12 +9,18 @@ use epitome_wire::{FixedParts, Protocol};
 const BILLING_LINE: &str = "x-anthropic-billing-header:";
 
 /// What is in front of a request's messages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PrefixHashes {
-    /// The system prompt, but for that piece.
-    pub(crate) system: [u8; 32],
+    pub(crate) agent: AgentHashes,
     /// That piece.
     pub(crate) billing: [u8; 32],
+}
+
+/// What an agent has in front of its messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct AgentHashes {
+    /// The system prompt, but for that piece.
+    pub(crate) system: [u8; 32],
     pub(crate) tools: [u8; 32],
 }
 
@@ -25,6 +31,7 @@ impl PrefixHashes {
             system.partition(|piece| piece.starts_with(BILLING_LINE));
         let tools: Vec<&str> = parts.tools.iter().map(|tool| &**tool).collect();
         let hash = |pieces: &[&str]| key.bytes(protocol, pieces);
-        Self { system: hash(&system), billing: hash(&billing), tools: hash(&tools) }
+        let agent = AgentHashes { system: hash(&system), tools: hash(&tools) };
+        Self { agent, billing: hash(&billing) }
     }
 }

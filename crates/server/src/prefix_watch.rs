@@ -13,6 +13,7 @@ pub(crate) enum PrefixPart {
     /// A line in front of the system prompt that only Anthropic's own hosts take out.
     BillingLine,
     Tools,
+    FirstMessages,
 }
 
 /// What one part was lately.
@@ -52,8 +53,8 @@ impl PrefixWatch {
         let has_grown = messages > std::mem::replace(&mut self.messages, messages);
         let is_billing_volatile = self.billing.see(prefix.billing, has_grown) && !is_at_anthropic;
         let parts = [
-            (self.system.see(prefix.system, has_grown), PrefixPart::SystemPrompt),
-            (self.tools.see(prefix.tools, has_grown), PrefixPart::Tools),
+            (self.system.see(prefix.agent.system, has_grown), PrefixPart::SystemPrompt),
+            (self.tools.see(prefix.agent.tools, has_grown), PrefixPart::Tools),
             (is_billing_volatile, PrefixPart::BillingLine),
         ];
         let (_, part) = parts.into_iter().find(|(is_volatile, _)| *is_volatile && !self.is_told)?;
@@ -84,7 +85,7 @@ impl PrefixPart {
     /// What to do about it.
     const fn advice(self) -> &'static str {
         match self {
-            Self::SystemPrompt | Self::Tools => {
+            Self::SystemPrompt | Self::Tools | Self::FirstMessages => {
                 "have the agent keep what changes, such as a clock or a list of files, out of it, or say it at the end of the conversation"
             }
             Self::BillingLine => "start Claude Code with CLAUDE_CODE_ATTRIBUTION_HEADER=0",
@@ -100,6 +101,7 @@ impl fmt::Display for PrefixPart {
                 "the line x-anthropic-billing-header in front of the system prompt is another"
             }
             Self::Tools => "the list of tools is another",
+            Self::FirstMessages => "the beginning of the conversation is another",
         };
         write!(
             f,

@@ -1,5 +1,6 @@
 //! A server from its address to its end.
 
+use crate::beginning_watch::BeginningWatch;
 use crate::books::Books;
 use crate::chain::ChainKey;
 use crate::checkpoints::Checkpoints;
@@ -146,6 +147,7 @@ impl ServerState {
             key,
             lists: SeenLists::default(),
             surroundings: SeenSurroundings::default(),
+            beginnings: BeginningWatch::default(),
             told: Mutex::default(),
             outages: Mutex::default(),
             counter: TrafficCounter::default(),

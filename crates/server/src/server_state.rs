@@ -1,6 +1,7 @@
 //! What every request is served from, and what is kept of each act on a session: its record in the session's book, and a
 //! word to the operator. What an act does is the engine's.
 
+use crate::beginning_watch::BeginningWatch;
 use crate::books::Books;
 use crate::chain::ChainKey;
 use crate::checkpoints::Checkpoints;
@@ -52,6 +53,7 @@ pub(crate) struct ServerState {
     pub(crate) lists: SeenLists,
     /// What stood around them.
     pub(crate) surroundings: SeenSurroundings,
+    pub(crate) beginnings: BeginningWatch,
     /// What was said of whose requests: it is said once, and they may come again and again.
     pub(crate) told: Mutex<HashSet<(TenantId, String)>>,
     /// Providers that did not answer when last asked: an outage is told once.

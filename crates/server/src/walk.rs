@@ -5,6 +5,7 @@ mod body_writer;
 mod forecast;
 mod intake;
 mod place;
+mod prefixes;
 mod recovery;
 mod request_rule;
 mod sender;
@@ -14,7 +15,6 @@ mod whole_history;
 pub(crate) use forecast::foresee;
 pub(crate) use recovery::mend;
 
-use crate::books::Book;
 use crate::checkpoints::ClientLine;
 use crate::notice::NoticeKind;
 use crate::observation::note_observed;
@@ -25,7 +25,7 @@ use crate::request_reader::Unreadable;
 use crate::response_headers::CompactionUse;
 use crate::rules::SessionRule;
 use crate::server_state::{ServerState, note_step};
-use crate::{blocking, body_edit, client_compaction, client_wait, credentials};
+use crate::{blocking, body_edit, client_compaction, client_wait};
 use bytes::Bytes;
 use epitome_engine::store::{SessionId, StoreError};
 use epitome_engine::{Checkout, EngineError, LookPoint, NoWindow, PreparedSession, RequestWaiter, Session};
@@ -295,15 +295,6 @@ impl Walk<'_> {
     async fn keep_pace(&self, checkout: &Checkout, point: LookPoint) -> Result<(), WalkError> {
         let is_light = self.pace == Pace::Any || self.state.engine.is_calm_at(checkout, point).await?;
         if is_light { Ok(()) } else { Err(WalkError::Heavy) }
-    }
-
-    /// Says once that requests begin with something else each time.
-    fn watch_prefix(&self, session: SessionId) {
-        let Request { around, hashes, upstream, .. } = self.request;
-        let is_at_anthropic = credentials::is_anthropic(upstream);
-        let see = |book: &mut Book| book.prefix.see(&around.prefix, hashes.len(), is_at_anthropic);
-        let part = self.state.books.with(session, see).flatten();
-        part.into_iter().for_each(|part| self.state.tell(NoticeKind::VolatilePrefix { session, part }));
     }
 
     /// Says once that a provider is asked to leave out what is too much without a word.

@@ -64,6 +64,7 @@ impl Walk<'_> {
                 return Err(error);
             }
         };
+        self.watch_beginning(session);
         let leaf = self.append(session, None, &messages).await?;
         Ok(Place { session, known: hashes.len(), leaf, _held: held })
     }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 const REQUESTS: usize = 8;
 
-/// What the operator is told of a conversation whose requests have `around(N)` around their messages.
+/// What the operator is told of a conversation whose requests have `around(N)` around their messages, or among them.
 async fn told_of(around: impl Fn(usize) -> Value) -> Vec<String> {
     let told = Arc::<Mutex<Vec<String>>>::default();
     let heard = told.clone();
@@ -19,17 +19,20 @@ async fn told_of(around: impl Fn(usize) -> Value) -> Vec<String> {
     };
     let rule = SessionRule::alone(Policy::default());
     let stage = Stage::by(rule, 200_000, Arc::new(FrozenClock), tell).await;
-    let all = history(REQUESTS, "x");
     for number in 0..REQUESTS {
         let mut body =
-            json!({"model": "claude-sonnet-4-5", "max_tokens": 500 + number, "messages": all[..=4 * number]});
-        body.as_object_mut()
-            .expect("an object")
-            .extend(around(number).as_object().expect("an object").clone());
+            json!({"model": "claude-sonnet-4-5", "max_tokens": 500 + number, "messages": talk(number)});
+        let fields = around(number);
+        body.as_object_mut().expect("an object").extend(fields.as_object().expect("an object").clone());
         assert_eq!(answer(stage.post("/v1/messages", body.to_string())).await.0, 200);
     }
     let told = told.lock().expect("nobody failed").clone();
     told
+}
+
+/// The messages of a request.
+fn talk(number: usize) -> Vec<Value> {
+    history(REQUESTS, "x")[..=4 * number].to_vec()
 }
 
 fn clock(hour: usize) -> Value {
@@ -74,4 +77,25 @@ async fn what_changes_now_and_then_or_takes_turns_is_not_told() {
     let now_and_then = |number: usize| clock(number / 2);
     assert_eq!(told_of(now_and_then).await, Vec::<String>::new());
     assert_eq!(told_of(|number| clock(number % 3)).await, Vec::<String>::new());
+}
+
+/// The messages of a request with other words in the first one.
+fn talk_that_begins(words: &str, number: usize) -> Value {
+    let mut messages = talk(number);
+    messages[0]["content"] = json!(words);
+    json!({"messages": messages})
+}
+
+#[tokio::test]
+async fn a_clock_in_the_first_message_is_told_once() {
+    let told = told_of(|number| talk_that_begins(&format!("It is {number} o'clock."), number)).await;
+    let expected = ": the beginning of the conversation is another in each of 5 requests in a row, so that the provider's cache cannot help; ";
+    assert!(told.len() == 1 && told[0].contains(expected), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_first_message_that_is_edited_once_or_twice_is_not_told() {
+    let told =
+        told_of(|number| talk_that_begins(&format!("The task, version {}.", number / 3), number)).await;
+    assert_eq!(told, Vec::<String>::new());
 }
