@@ -134,10 +134,13 @@ async fn what_comes_again_counts_once_and_others_go_for_what_is_new() {
 async fn talks_that_are_taken_up_again_because_there_was_no_room_have_no_other_beginning_for_that() {
     let limits = BookLimits { sessions_max: 1, side_sessions_max: 1, bytes_max: 1 << 20 };
     let state = state(limits, |notice| panic!("{notice}"));
+    let turn = |talk: &str| {
+        [json!({"role": "user", "content": talk}), json!({"role": "assistant", "content": "so it is"})]
+    };
     for turns in 1..=8 {
         for talk in ["one", "two"] {
-            let said = |number: usize| json!({"role": if number % 2 == 0 { "user" } else { "assistant" }, "content": format!("{talk} {number}")});
-            send(&state, &(0..=2 * turns).map(said).collect::<Vec<Value>>()).await;
+            let messages = std::iter::repeat_n(turn(talk), turns + 1).flatten().take(2 * turns + 1);
+            send(&state, &messages.collect::<Vec<Value>>()).await;
         }
     }
     assert_eq!(state.books.each(|id, _| id.to_string()), ["s0016"], "each request has begun anew");

@@ -26,8 +26,7 @@ async fn told_of(around: impl Fn(usize) -> Value) -> Vec<String> {
         body.as_object_mut().expect("an object").extend(fields.as_object().expect("an object").clone());
         assert_eq!(answer(stage.post("/v1/messages", body.to_string())).await.0, 200);
     }
-    let told = told.lock().expect("nobody failed").clone();
-    told
+    told.lock().expect("nobody failed").clone()
 }
 
 /// The messages of a request.
