@@ -6,13 +6,14 @@ use epitome_core::{EntryId, Message};
 use epitome_engine::Checkout;
 use epitome_engine::store::ChainHash;
 use epitome_tokens::Usage;
+use std::sync::Arc;
 
 /// What a call was sent with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CallKey {
     /// The message its list ended with.
     pub(crate) leaf: EntryId,
-    pub(crate) model: String,
+    pub(crate) model: Arc<str>,
     pub(crate) agent: AgentHashes,
 }
 

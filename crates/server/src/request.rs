@@ -125,7 +125,7 @@ impl Request {
 
     /// What its call is known by, where its list ends with `leaf`.
     pub(crate) fn call_key(&self, leaf: EntryId) -> CallKey {
-        CallKey { leaf, model: self.body.model().to_owned(), agent: self.around.prefix.agent }
+        CallKey { leaf, model: self.endpoint.model.clone(), agent: self.around.prefix.agent }
     }
 
     /// The endpoint of another model at the same upstream, with the same beta.

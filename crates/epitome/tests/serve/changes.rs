@@ -19,6 +19,15 @@ last = "abandon"
 failures_max = 1
 "#;
 
+/// What the provider said of the call before, and nothing else, makes a compaction due.
+const BY_USAGE: &str = r#"
+[trigger]
+measure = "usage"
+output = "none"
+absolute = 6000
+target = "1%"
+"#;
+
 fn talk() -> Talk {
     Talk::new(Speech::Anthropic, MODEL).with("x-api-key", "a-clients-key")
 }
@@ -123,9 +132,7 @@ fn what_one_models_provider_counted_says_nothing_of_another() {
     let compacted = |models: [&str; 2]| {
         // The first model's provider counts ten times what we count.
         let stage = Stage::new("chat:1=usage=20000");
-        stage.settings(
-            "[trigger]\nmeasure = \"usage\"\noutput = \"none\"\nabsolute = 6000\ntarget = \"1%\"\n",
-        );
+        stage.settings(BY_USAGE);
         let proxy = stage.serve(&["--window", "100000"]);
         let mut talk = history(4);
         for model in models {
@@ -159,7 +166,7 @@ fn the_address_in_a_summary_shows_an_original() {
 /// compactions that comes to, where more than 6,000 tokens are too much.
 fn compactions_after(agent: u32, side: u32) -> usize {
     let stage = Stage::new(&format!("chat:1=usage={agent},2=usage={side}"));
-    stage.settings("[trigger]\nmeasure = \"usage\"\noutput = \"none\"\nabsolute = 6000\ntarget = \"1%\"\n");
+    stage.settings(BY_USAGE);
     let proxy = stage.serve(&["--window", "100000"]);
     let mut talk = history(4);
     talk.system = Some("You write code.");
@@ -176,6 +183,20 @@ fn compactions_after(agent: u32, side: u32) -> usize {
 #[test]
 fn what_a_side_request_with_the_same_messages_took_is_not_what_the_agents_own_did() {
     assert_eq!((compactions_after(20_000, 100), compactions_after(100, 20_000)), (1, 0));
+}
+
+#[test]
+fn what_a_call_took_is_known_where_the_system_prompt_is_another_in_every_request() {
+    let stage = Stage::new("chat:1=usage=20000");
+    stage.settings(BY_USAGE);
+    let proxy = stage.serve(&["--window", "100000"]);
+    let mut talk = history(4);
+    for system in ["It is one o'clock.", "It is two o'clock."] {
+        talk.system = Some(system);
+        talk.say(&proxy, "go on");
+    }
+    let made: Vec<Value> = proxy.compactions().into_iter().map(|record| record["outcome"].clone()).collect();
+    assert_eq!(made, ["compacted"]);
 }
 
 #[test]

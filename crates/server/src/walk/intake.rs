@@ -163,7 +163,7 @@ impl Walk<'_> {
         let Some((usage, source)) = told.usage.filter(|_| !is_stored) else { return Ok(()) };
         let mut called = checkout.clone();
         // Whatever this request asks for, it is the model called then whose provider has counted.
-        if model != self.request.body.model() {
+        if *model != *self.request.body.model() {
             called.assembly = self.assembly(checkout.session, rule, &model)?;
         }
         match source {
