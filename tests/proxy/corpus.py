@@ -30,8 +30,8 @@ PROTOCOLS = {
     "openai-responses": ("input", "/v1/responses"),
 }
 SUMMARY = "<epitome-summary"
-# What tells that something is left out: a summary, or a pointer in the place of a message's words.
-MARKERS = (SUMMARY, "left_out", "recall m")
+# What tells that something is left out: a summary, or a pointer in the place of a message's words; where there is no summary, a marker.
+MARKERS = (SUMMARY, "left_out", "recall m", "[left out]", " tokens in all …]", " characters in all]", "[tool result m")
 # A window that some conversations fill several times, and the smallest that leaves room for anything.
 WINDOW_TOKENS, WINDOW_TOKENS_MIN = 32_000, 8_000
 BYTES_PER_TOKEN = 4
