@@ -24,13 +24,10 @@ use bytes::Bytes;
 use epitome_engine::store::TenantId;
 use epitome_wire::Protocol;
 use futures_util::StreamExt as _;
-use futures_util::future::FutureExt;
+use futures_util::future::{FutureExt, join};
 use serde::Deserialize;
 use serde_json::json;
-use std::future::{Future as _, poll_fn};
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
 
 /// Twice what the most generous provider takes.
 const BODY_BYTES_MAX: usize = 64 << 20;
@@ -311,14 +308,9 @@ async fn send(
     let ForwardedCall { protocol, path, query, headers } = call;
     let path = Path { path, query: query.as_deref(), headers, beta: prepared.beta };
     let upstream = &request.upstream;
-    let mut sending = pin!(state.outward.send(upstream, &path, prepared.body.clone()));
-    // Polled once before anything is stored of it, so that it is on its way: to have a thread store something takes as long as that.
-    let sent_at_once = poll_fn(|context| Poll::Ready(sending.as_mut().poll(context))).await;
-    let storing = Storing::begin(state, prepared.session);
-    let sent = match sent_at_once {
-        Poll::Ready(sent) => sent,
-        Poll::Pending => sending.await,
-    };
+    let sending = state.outward.send(upstream, &path, prepared.body.clone());
+    // Sent first: the task that writes to the provider's connection is woken before the thread that stores what was said.
+    let (sent, storing) = join(sending, async { Storing::begin(state, prepared.session) }).await;
     storing.end(state).await;
     state.note_reach(upstream, sent.as_ref().err());
     let opened = match sent {

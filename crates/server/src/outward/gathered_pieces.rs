@@ -20,11 +20,13 @@ pub(super) struct GatheredPieces<S: Stream> {
     bytes: usize,
     /// What came behind what is gathered: a large piece, an error or the end.
     behind: Option<Option<S::Item>>,
+    /// Whether what is gathered must be on its way before that is told: a connection to a client that fails at once is closed with nothing said.
+    is_broken: bool,
 }
 
 impl<S: Stream> GatheredPieces<S> {
     pub(super) fn new(pieces: S) -> Self {
-        Self { pieces, gathered: Vec::new(), bytes: 0, behind: None }
+        Self { pieces, gathered: Vec::new(), bytes: 0, behind: None, is_broken: false }
     }
 
     fn take_gathered(&mut self) -> Option<Bytes> {
@@ -49,6 +51,10 @@ impl<S: Stream<Item = Result<Bytes, E>> + Unpin, E: Unpin> Stream for GatheredPi
     type Item = S::Item;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if take(&mut self.is_broken) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         if let Some(behind) = self.behind.take() {
             return Poll::Ready(behind);
         }
@@ -65,6 +71,7 @@ impl<S: Stream<Item = Result<Bytes, E>> + Unpin, E: Unpin> Stream for GatheredPi
             Poll::Ready(next) => match self.take_gathered() {
                 None => Poll::Ready(next),
                 Some(gathered) => {
+                    self.is_broken = matches!(next, Some(Err(_)));
                     self.behind = Some(next);
                     Poll::Ready(Some(Ok(gathered)))
                 }
