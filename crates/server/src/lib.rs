@@ -7,6 +7,7 @@
 
 mod api;
 mod api_error;
+mod api_token;
 mod background_store;
 mod blocking;
 mod body;
@@ -75,6 +76,7 @@ mod walk;
 mod work_count;
 mod written_head;
 
+pub use api_token::{ApiToken, ApiTokenError};
 pub use endpoint_facts::{EndpointFacts, EndpointFilter, ToldLimit};
 pub use learned::{forget_endpoints, learned_endpoints};
 pub use notice::{NoticeLevel, OperatorNotice};

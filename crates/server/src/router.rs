@@ -11,7 +11,9 @@ use crate::request::{ReadBody, Request, RequestOwner};
 use crate::routes::{self, Route, Treatment};
 use crate::server_state::ServerState;
 use crate::walk::{PreparedRequest, mend, prepare};
-use crate::{api, blocking, credentials, endpoints_api, guard, headers, metrics, responses, token_count};
+use crate::{
+    api, api_token, blocking, credentials, endpoints_api, guard, headers, metrics, responses, token_count,
+};
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
@@ -40,15 +42,18 @@ type Incoming = axum::extract::Request;
 pub(crate) fn router(state: Arc<ServerState>) -> Router {
     // Anthropic has nothing to get there: it is somebody who tries the address in a browser.
     let anthropic = post(converse).get(not_posted).fallback(dispatch);
-    Router::new()
-        .route("/", get(greet))
-        .route("/healthz", get(health))
-        .route("/readyz", get(ready))
+    let of_operators = Router::new()
         .route("/metrics", get(show_metrics))
         .merge(api::router())
         .merge(endpoints_api::router())
         .route("/api/v1", any(unknown))
         .route("/api/v1/{*rest}", any(unknown))
+        .layer(middleware::from_fn_with_state(state.clone(), api_token::check));
+    Router::new()
+        .route("/", get(greet))
+        .route("/healthz", get(health))
+        .route("/readyz", get(ready))
+        .merge(of_operators)
         .route("/anthropic/v1/messages", anthropic.clone())
         .route("/v1/messages", anthropic)
         // Every other path is a row of the table of routes.
