@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
-"""Conversations of two tenants that are edited, cut, forked, repeated, shared and sent at once, through a real proxy.
+"""Conversations of two tenants in three protocols, streamed and not, that are edited, cut, forked, repeated, shared and sent at once,
+through a real proxy.
 
-    tests/proxy/forks.py [--requests 2000] [--seed 1] [--binary FOLDER] [--store memory] [--faults FOLDER]
+    tests/proxy/forks.py [--requests 2000] [--seed 1] [--protocol anthropic] [--binary FOLDER] [--store memory] [--faults FOLDER]
 
 Every message bears a mark of its own. The upstream gives back what it was sent inside its reply, so that each request is judged by
 whoever sent it:
 
 - no mark is in it that its client did not send, in a summary neither: nothing of another tenant, another branch, an earlier wording;
 - what stands behind the summary is the end of the client's list, byte for byte and without a gap;
-- roles take turns, and every result stands behind its call.
+- roles take turns where the protocol wants that, and every result stands behind its call.
 """
 import argparse
+import collections
 import http.client
+import itertools
 import json
 import os
 import random
@@ -24,6 +27,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from corpus import ROOT, SUMMARY, slices, started
+from protocols import PROTOCOLS, dumps, echo_of, protocol_at, stream_of
 
 MARK = re.compile(r"mark-[0-9a-f]{12}")
 WORDS = "the parser reads a line and keeps its number while tests of the store wait for the disk to answer again".split()
@@ -40,17 +44,18 @@ class Echo(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     # Replies are small and must not wait for their acknowledgement.
     wbufsize = -1
+    numbers = itertools.count()
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["content-length"])).decode()
-        reply = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-haiku-4-5", "stop_reason": "end_turn", "stop_sequence": None,
-                 "content": [{"type": "text", "text": "so be it"}], "usage": {"input_tokens": 10, "output_tokens": 3}, "echo": body}
-        data = json.dumps(reply).encode()
+        protocol, number = protocol_at(self.path), next(self.numbers)
+        is_streamed = '"stream":true' in body
+        data = "".join(stream_of(protocol, number, body)) if is_streamed else dumps(protocol.reply(number, body))
         self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(data)))
+        self.send_header("content-type", "text/event-stream" if is_streamed else "application/json")
+        self.send_header("content-length", str(len(data.encode())))
         self.end_headers()
-        self.wfile.write(data)
+        self.wfile.write(data.encode())
 
     def log_message(self, *_):
         pass
@@ -88,27 +93,27 @@ def cut(messages, at, may_end_in_results=False):
 class Table:
     """The conversations there are, which several threads go on with."""
 
-    def __init__(self):
-        self.lock, self.lists = threading.Lock(), []
+    def __init__(self, protocols):
+        self.lock, self.lists, self.protocols = threading.Lock(), [], protocols
 
     def take(self, dice):
         """A copy of one, or a new one."""
         with self.lock:
             if self.lists and dice.random() > 0.02:
-                tenant, messages = dice.choice(self.lists)
-                return tenant, list(messages)
-        return dice.choice(TENANTS), [{"role": "user", "content": text(dice)}]
+                protocol, tenant, messages = dice.choice(self.lists)
+                return protocol, tenant, list(messages)
+        return dice.choice(self.protocols), dice.choice(TENANTS), [{"role": "user", "content": text(dice)}]
 
-    def put(self, dice, tenant, messages):
+    def put(self, dice, protocol, tenant, messages):
         with self.lock:
-            self.lists.append((tenant, messages))
+            self.lists.append((protocol, tenant, messages))
             if len(self.lists) > 8 or len(messages) > MESSAGES_MAX:
                 self.lists.pop(dice.randrange(len(self.lists)))
 
 
 def next_request(dice, table):
     """Somebody's next request, and the list that stays of it."""
-    tenant, messages = table.take(dice)
+    protocol, tenant, messages = table.take(dice)
     act = dice.random()
     if act < 0.66:
         for _ in range(dice.choice((1, 1, 1, 3))):
@@ -130,16 +135,16 @@ def next_request(dice, table):
         last = messages[-1]["content"]
         note = f"It is now {text(dice)}"
         shown = last + [{"type": "text", "text": note}] if isinstance(last, list) else f"{last}\n{note}"
-        return tenant, messages, messages[:-1] + [{"role": "user", "content": shown}]
-    return tenant, messages, messages
+        return protocol, tenant, messages, messages[:-1] + [{"role": "user", "content": shown}]
+    return protocol, tenant, messages, messages
 
 
-def faults_of(sent, arrived):
+def faults_of(protocol, sent, arrived):
     """What is wrong with a request that arrived."""
     foreign = set(MARK.findall(arrived)) - set(MARK.findall("".join(sent)))
     if foreign:
         yield f"{len(foreign)} marks of others: {sorted(foreign)[:3]}"
-    list_ = slices(arrived, "messages")
+    list_ = slices(arrived, protocol.list_key)
     at = max((at for at, element in enumerate(list_) if SUMMARY in element), default=-1)
     tail = list_[at + 1:]
     if at < 0 and list_ != sent:
@@ -148,17 +153,13 @@ def faults_of(sent, arrived):
         yield f"the {len(tail)} messages behind the summary are not the end of the list"
     if at >= 0 and not tail and not set(MARK.findall(sent[-1])) & set(MARK.findall(list_[at])):
         yield "what was said last is gone"
-    roles = [json.loads(element)["role"] for element in list_]
-    if roles[0] != "user" or any(a == b for a, b in zip(roles, roles[1:])):
-        yield f"roles: {roles[:6]}"
+    yield from protocol.role_faults([json.loads(element) for element in list_])
     calls = set()
     for element in list_:
-        content = json.loads(element)["content"]
-        for block in content if isinstance(content, list) else ():
-            if block["type"] == "tool_use":
-                calls.add(block["id"])
-            if block["type"] == "tool_result" and block["tool_use_id"] not in calls:
-                yield f"a result without its call: {block['tool_use_id']}"
+        for call, answered in protocol.calls_and_results(json.loads(element)):
+            calls.add(call)
+            if answered and answered not in calls:
+                yield f"a result without its call: {answered}"
 
 
 def is_shortened(sent, tail):
@@ -171,7 +172,9 @@ class Count:
     """Requests to go, and what went wrong."""
 
     def __init__(self, requests):
-        self.lock, self.left, self.faults, self.compacted = threading.Lock(), requests, [], 0
+        self.lock, self.left, self.faults = threading.Lock(), requests, []
+        # By protocol, and whether the reply was a stream.
+        self.compacted = collections.Counter()
 
     def next(self):
         with self.lock:
@@ -190,24 +193,26 @@ def work(seed, count, table, address, folder):
     dice = random.Random(seed)
     client = http.client.HTTPConnection(address, timeout=60)
     while count.next():
-        tenant, kept, messages = next_request(dice, table)
-        sent = [json.dumps(message, separators=(",", ":")) for message in messages]
-        body = f'{{"model":"claude-haiku-4-5","max_tokens":200,"messages":[{",".join(sent)}]}}'
-        client.request("POST", "/v1/messages", body, {"content-type": "application/json", "x-api-key": f"key-of-{tenant}"})
+        protocol, tenant, kept, messages = next_request(dice, table)
+        is_streamed = dice.random() < 0.3
+        sent = [dumps(element) for message in messages for element in protocol.elements(message)]
+        key = f"key-of-{tenant}"
+        headers = {"content-type": "application/json", protocol.key_header: key if protocol.key_header == "x-api-key" else f"Bearer {key}"}
+        client.request("POST", protocol.path, protocol.body(sent, is_streamed), headers)
         reply = client.getresponse()
         answer = reply.read()
         arrived = None
         if reply.status != 200:
             faults = [f"{reply.status}: {answer[:200]}"]
         else:
-            arrived = json.loads(answer)["echo"]
-            faults = list(faults_of(sent, arrived))
-            count.compacted += SUMMARY in arrived
-        if faults:
-            with count.lock:
-                count.faults += [f"seed {seed}, {tenant}, {len(messages)} messages: {fault}" for fault in faults]
+            arrived = echo_of(protocol, answer, is_streamed)
+            faults = list(faults_of(protocol, sent, arrived))
+        with count.lock:
+            count.compacted[protocol.name, is_streamed] += SUMMARY in (arrived or "")
+            if faults:
+                count.faults += [f"seed {seed}, {protocol.name}, {tenant}, {len(messages)} messages: {fault}" for fault in faults]
                 keep_fault(folder, f"{seed}-{len(count.faults)}", sent, arrived, dict(reply.getheaders()), faults)
-        table.put(dice, tenant, kept)
+        table.put(dice, protocol, tenant, kept)
 
 
 def main():
@@ -215,6 +220,7 @@ def main():
     parser.add_argument("--binary", default=f"{ROOT}/target/debug")
     parser.add_argument("--requests", type=int, default=2_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--protocol", choices=[protocol.name for protocol in PROTOCOLS], help="one alone; all if left out")
     parser.add_argument("--store", default="memory", help="where the proxy keeps sessions; a file lies in a folder that goes with the run")
     parser.add_argument("--faults", default=os.path.join(tempfile.gettempdir(), "epitome-forks-faults"), help="where requests that went wrong are written")
     options = parser.parse_args()
@@ -226,7 +232,8 @@ def main():
         proxy, address = started([f"{options.binary}/epitome", "serve", "--listen", "127.0.0.1:0", "--upstream",
                                   f"http://127.0.0.1:{upstream.server_port}", "--window", str(WINDOW), "--store",
                                   options.store if options.store == "memory" else os.path.join(home, options.store)], environment)
-        count, table = Count(options.requests), Table()
+        protocols = [protocol for protocol in PROTOCOLS if options.protocol in (None, protocol.name)]
+        count, table = Count(options.requests), Table(protocols)
         threads = [threading.Thread(target=work, args=(f"{options.seed}.{at}", count, table, address, options.faults)) for at in range(THREADS)]
         for thread in threads:
             thread.start()
@@ -241,8 +248,10 @@ def main():
         print(f"requests that went wrong are in {options.faults}")
     # Ten faults end it early.
     sent = options.requests - max(count.left, 0)
-    print(f"{sent:,} requests, {count.compacted:,} of them compacted, {len(count.faults)} faults; resident {int(memory) // 1024} MB")
-    return 1 if count.faults or not count.compacted else 0
+    ways = ", ".join(f"{name}{' streamed' if is_streamed else ''} {compacted:,}" for (name, is_streamed), compacted in sorted(count.compacted.items()))
+    print(f"{sent:,} requests, {count.compacted.total():,} of them compacted ({ways}), {len(count.faults)} faults; resident {int(memory) // 1024} MB")
+    is_every_way_seen = all(count.compacted[protocol.name, is_streamed] for protocol in protocols for is_streamed in (True, False))
+    return 1 if count.faults or not is_every_way_seen else 0
 
 
 if __name__ == "__main__":

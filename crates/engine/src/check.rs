@@ -151,9 +151,16 @@ impl Session {
         self.check_at(point).is_due() || is_asked_for || is_begun
     }
 
-    /// Whether what is done at some point reads no originals and edits nothing: then it takes next to no time.
+    /// Whether what is done at some point reads no originals, edits nothing and tells nobody: then it takes next to no time, and what it
+    /// leaves behind need not be on the disk at once.
     pub(crate) fn is_calm_at(&self, point: LookPoint) -> bool {
-        !self.reads_originals_at(point) && !wants_pass(self, point)
+        let is_quiet = !self.is_warning_due(&self.check_at(point));
+        is_quiet && !self.reads_originals_at(point) && !wants_pass(self, point)
+    }
+
+    /// Whether nobody was warned yet that the context is nearly full.
+    pub(crate) fn is_warning_due(&self, check: &Check) -> bool {
+        check.is_approaching && !self.state.is_warned && self.policy().mode != TriggerMode::Off
     }
 
     fn permission(&self) -> Permission {

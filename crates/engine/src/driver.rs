@@ -20,7 +20,6 @@ use crate::ports::{EventListener, Ports};
 use crate::pre_passes::pre_passes;
 use crate::restore::bring_back;
 use crate::session::{Phase, Session, Step};
-use epitome_core::policy::TriggerMode;
 use epitome_core::{Circumstances, Conclusion, Range, Record, Trigger};
 use futures_util::future::join_all;
 use std::sync::Arc;
@@ -245,7 +244,7 @@ impl Driver {
 
     /// Warns once that the context is nearly full.
     async fn warn(&self, session: &mut Session, check: &Check) {
-        if !check.is_approaching || session.state.is_warned || session.policy().mode == TriggerMode::Off {
+        if !session.is_warning_due(check) {
             return;
         }
         session.state.is_warned = true;

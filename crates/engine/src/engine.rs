@@ -153,8 +153,10 @@ impl Engine {
         tenant: TenantId,
         chain: &[ChainHash],
     ) -> Result<Option<MessageLocation>, EngineError> {
+        // Asked for first: what is stored while the store looks is found in the one place or in the other.
+        let fresh = self.fresh_sessions(tenant);
         let stored = self.store.find(tenant, chain).await?;
-        Ok(if self.defers { self.deepen(tenant, chain, stored) } else { stored })
+        Ok(if self.defers { self.deepen(chain, stored, fresh) } else { stored })
     }
 
     /// Appends messages below `parent`, or as a root; their ids. What is known under its hash already is not

@@ -14,7 +14,7 @@ use epitome_engine::{
 };
 use epitome_tokens::{Catalog, Usage};
 use futures_util::FutureExt as _;
-use futures_util::future::join3;
+use futures_util::future::{join, join3};
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -138,6 +138,9 @@ fn a_branch_summary_behind_what_others_appended_is_where_it_says() {
     now(engine.append(checkout.session, Some(told), talk(1))).expect("it can be appended");
 }
 
+/// More than a commit takes to come to its end.
+const YIELDS: u32 = 8;
+
 /// A store whose n-th commit fails, and nothing of it is stored; or one that is far away.
 struct Flaky {
     inner: MemoryStore,
@@ -173,7 +176,14 @@ impl Store for Flaky {
         tenant: TenantId,
         chain: &'a [ChainHash],
     ) -> BoxFuture<'a, Result<Option<MessageLocation>, StoreError>> {
-        self.inner.find(tenant, chain)
+        Box::pin(async move {
+            let found = self.inner.find(tenant, chain).await;
+            // Others go on before whoever asked hears of it.
+            for _ in 0..if self.is_far { YIELDS } else { 0 } {
+                tokio::task::yield_now().await;
+            }
+            found
+        })
     }
 
     fn commit(
@@ -281,4 +291,22 @@ fn forms_of(entry: &Entry) -> Vec<EntryId> {
         Entry::Mark(mark) => mark.forms().into_iter().flatten().map(|(id, _)| *id).collect(),
         Entry::Message(_) | Entry::Recorded(_) | Entry::Note { .. } => Vec::new(),
     }
+}
+
+/// A client's next request, while what it said in the first one of its session is on its way to the store.
+#[tokio::test]
+async fn what_is_stored_while_the_store_looks_for_it_is_found() {
+    let (inner, commits) = (MemoryStore::default(), AtomicUsize::new(0));
+    let store = Arc::new(Flaky { inner, commits, fails: usize::MAX, is_far: true });
+    let engine = Engine::new(store).with_deferral();
+    let session = engine.begin(TenantId::LOCAL).await.expect("a session");
+    let mut arrival = HashedMessages { is_repeated: true, ..talk(1) };
+    let hash = ChainHash([1; 32]);
+    arrival.messages[0].1 = Some(hash);
+    let said = engine.append(session, None, arrival).await.expect("it can be appended");
+    let chain = [hash];
+    let (found, stored) = join(engine.find(TenantId::LOCAL, &chain), engine.flush(session)).await;
+    stored.expect("the store takes it");
+    let place = MessageLocation { session, entry: said[0], depth: 1 };
+    assert_eq!(found.expect("the store answers"), Some(place));
 }

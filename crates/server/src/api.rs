@@ -314,7 +314,9 @@ async fn events(
     state.books.with(session, |_| ()).ok_or(ApiError::NoSession(id))?;
     let since =
         since.map_or(Ok(EventPosition::default()), |since| since.parse()).map_err(ApiError::Refused)?;
-    let mut events = state.engine.events(since).await?;
+    // Read and parsed beside the connections of this thread: they may be those of a year.
+    let listed = blocking::run_while_awaited(async move || state.engine.events(since).await).await;
+    let mut events = listed.ok_or(ApiError::Stopped)??;
     events.retain(|one| one.session == session);
     Ok(Json(events).into_response())
 }

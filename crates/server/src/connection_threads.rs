@@ -5,22 +5,31 @@
 use axum::Router;
 use axum::serve::Listener;
 use futures_util::future::{Either, join_all, select};
-use std::convert::Infallible;
 use std::future::{Future, IntoFuture as _, pending};
 use std::io;
 use std::net::TcpStream as AcceptedStream;
 use std::num::NonZero;
 use std::pin::pin;
+use std::sync::mpsc::channel;
 use std::thread::{self, available_parallelism};
+use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::timeout;
 
 /// More would have connections to providers of their own, and nothing to do: passing bytes on takes a fraction of a processor.
 const THREADS_MAX: usize = 16;
 
 /// So many connections wait for a thread; further ones wait in the system's own queue, which is about as long.
 const WAITING_MAX: usize = 128;
+
+/// So many threads do what takes the processor for long, of all runtimes together: as many as a server with one runtime would have.
+const BLOCKING_MAX: usize = 512;
+
+/// Whatever is let go ends where it waits next. A thread that hangs in the system, on a disk that is gone, ends with the process.
+const ENDING_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Threads that serve connections until they are dropped.
 pub(crate) struct ConnectionThreads {
@@ -50,49 +59,80 @@ impl ConnectionThreads {
         let (phase, _) = watch::channel(ServingPhase::Serving);
         let mut threads = Self { queues: Vec::new(), phase, served: Vec::new(), ended: Vec::new() };
         for at in 0..count {
-            let runtime = Builder::new_current_thread().enable_all().build()?;
-            let (queue, connections) = mpsc::channel(WAITING_MAX);
-            // Both are told by being dropped, also by a thread that panics.
-            let (serving, served) = oneshot::channel();
-            let (living, ended) = oneshot::channel::<()>();
-            let (router, phase) = (router.clone(), threads.phase.subscribe());
-            let work = move || {
-                let _living = living;
-                runtime.block_on(serve(HandedConnections(connections), router, phase, serving));
-                // Whatever is left was told that the server ends, and has nobody to work for.
-                runtime.shutdown_background();
-            };
-            thread::Builder::new().name(format!("connections-{at}")).spawn(work)?;
-            threads.queues.push(queue);
-            threads.served.push(served);
-            threads.ended.push(ended);
+            threads.start_one(at, BLOCKING_MAX / count, router.clone())?;
         }
         Ok(threads)
     }
 
-    /// Takes connections and hands them to the threads in turn, until `stop` ends; what it ends with.
-    pub(crate) async fn take_from<S>(&self, listener: TcpListener, stop: impl Future<Output = S>) -> S {
+    fn start_one(&mut self, at: usize, blocking_max: usize, router: Router) -> io::Result<()> {
+        let (queue, connections) = mpsc::channel(WAITING_MAX);
+        // Both are told by being dropped, also by a thread that panics.
+        let (serving, served) = oneshot::channel();
+        let (living, ended) = oneshot::channel::<()>();
+        let (building, built) = channel();
+        let phase = self.phase.subscribe();
+        let work = move || {
+            let _living = living;
+            // Made where it is dropped: whoever starts the threads may not block, as dropping a runtime does.
+            let runtime =
+                Builder::new_current_thread().enable_all().max_blocking_threads(blocking_max).build();
+            let runtime = match runtime {
+                Ok(runtime) => runtime,
+                Err(error) => return drop(building.send(error)),
+            };
+            drop(building);
+            runtime.block_on(serve(HandedConnections(connections), router, phase, serving));
+            // Whatever is left was told that the server ends, and has nobody to work for.
+            runtime.shutdown_background();
+        };
+        thread::Builder::new().name(format!("connections-{at}")).spawn(work)?;
+        built.recv().map_or(Ok(()), Err)?;
+        self.queues.push(queue);
+        self.served.push(served);
+        self.ended.push(ended);
+        Ok(())
+    }
+
+    /// Takes connections and hands them to the threads in turn, until `stop` ends; what it ends with. None where all threads have ended
+    /// before that.
+    pub(crate) async fn take_from<S>(
+        &self,
+        listener: TcpListener,
+        stop: impl Future<Output = S>,
+    ) -> Option<S> {
         match select(pin!(stop), pin!(self.distribute(listener))).await {
-            Either::Left((stopped, _)) => stopped,
-            Either::Right((never, _)) => match never {},
+            Either::Left((stopped, _)) => Some(stopped),
+            Either::Right(((), _)) => None,
         }
     }
 
-    async fn distribute(&self, mut listener: TcpListener) -> Infallible {
-        let mut queues = self.queues.iter().cycle();
-        loop {
+    /// Comes to its end when no thread is left.
+    async fn distribute(&self, mut listener: TcpListener) {
+        let mut turns = (0..self.queues.len()).cycle();
+        while self.queues.iter().any(|queue| !queue.is_closed()) {
             let (connection, _) = Listener::accept(&mut listener).await;
             // Small events must not wait for the acknowledgement of the ones before. A socket that refuses is slower, no more.
             drop(connection.set_nodelay(true));
             // One that cannot be taken out of this runtime is closed.
-            let mut waiting = connection.into_std().ok();
-            // A thread that has ended takes none: then the next one does.
-            for _ in 0..self.queues.len() {
-                let Some(connection) = waiting.take() else { break };
-                let Some(queue) = queues.next() else { break };
-                waiting = queue.send(connection).await.err().map(|refused| refused.0);
+            if let Some((connection, turn)) = connection.into_std().ok().zip(turns.next()) {
+                self.hand_over(connection, turn).await;
             }
         }
+    }
+
+    /// Hands a connection to the thread whose turn it is. One that is stuck keeps no others waiting: as long as any has room, that takes it.
+    async fn hand_over(&self, connection: AcceptedStream, turn: usize) {
+        let (before, after) = self.queues.split_at(turn);
+        let mut waiting = connection;
+        for queue in after.iter().chain(before) {
+            waiting = match queue.try_send(waiting) {
+                Ok(()) => return,
+                Err(TrySendError::Full(refused) | TrySendError::Closed(refused)) => refused,
+            };
+        }
+        let Some(open) = after.iter().chain(before).find(|queue| !queue.is_closed()) else { return };
+        // Where its thread ends meanwhile, the connection is closed.
+        drop(open.send(waiting).await);
     }
 
     /// Has them take no more requests; comes to its end when those under way are answered.
@@ -104,7 +144,7 @@ impl ConnectionThreads {
     /// Lets go whatever is under way.
     pub(crate) async fn end(mut self) {
         self.phase.send_replace(ServingPhase::Over);
-        join_all(self.ended.drain(..)).await;
+        drop(timeout(ENDING_TIME_MAX, join_all(self.ended.drain(..))).await);
     }
 }
 
@@ -151,16 +191,16 @@ impl Listener for HandedConnections {
 
 #[cfg(test)]
 mod tests {
-    use super::{ConnectionThreads, THREADS_MAX};
+    use super::{ConnectionThreads, THREADS_MAX, WAITING_MAX};
     use axum::Router;
     use axum::routing::get;
     use futures_util::future::join;
     use std::collections::HashSet;
     use std::future::pending;
     use std::num::NonZero;
-    use std::sync::Arc;
+    use std::sync::{Arc, Barrier};
     use std::thread::{self, available_parallelism};
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpStream};
     use tokio::sync::Notify;
 
     async fn thread_name() -> String {
@@ -194,7 +234,7 @@ mod tests {
             }
             names
         };
-        let names = threads.take_from(listener, ask).await;
+        let names = threads.take_from(listener, ask).await.expect("threads are there");
         let count = available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX);
         assert_eq!(names, (0..count).map(|at| format!("connections-{at}")).collect());
         threads.finish().await;
@@ -228,6 +268,40 @@ mod tests {
         };
         // Told to finish before the request may go on.
         join(finished, async { go_on.notify_one() }).await;
+    }
+
+    #[tokio::test]
+    async fn a_thread_that_is_stuck_keeps_neither_others_nor_the_end_waiting() {
+        let (begun, go_on) = (Arc::new(Notify::new()), Arc::new(Barrier::new(2)));
+        let stuck = {
+            let (begun, go_on) = (begun.clone(), go_on.clone());
+            move || async move {
+                begun.notify_one();
+                // As in the system, on a disk that does not answer.
+                go_on.wait();
+            }
+        };
+        let router = Router::new().route("/stuck", get(stuck)).route("/", get(thread_name));
+        let mut threads = ConnectionThreads::start(&router).expect("threads begin");
+        threads
+            .start_one(threads.queues.len(), 1, router)
+            .expect("one more for a machine with one processor");
+        let (listener, url) = listener().await;
+        let ask = async {
+            let asked = tokio::spawn(reqwest::get(format!("{url}stuck")));
+            begun.notified().await;
+            // As many as may wait for a thread, each closed with what waits in it, and one that is answered.
+            let mut waiting = Vec::new();
+            for _ in 0..=(WAITING_MAX * threads.queues.len()) {
+                waiting.push(TcpStream::connect(url["http://".len()..].trim_end_matches('/')).await);
+            }
+            assert!(text(&reqwest::Client::new(), &url).await.starts_with("connections-"));
+            asked
+        };
+        let asked = threads.take_from(listener, ask).await.expect("threads are there");
+        threads.end().await;
+        go_on.wait();
+        drop(asked.await.expect("it ends"));
     }
 
     #[tokio::test]

@@ -7,6 +7,7 @@
 
 mod api;
 mod api_error;
+mod api_token;
 mod background_store;
 mod beginning_watch;
 mod blocking;
@@ -78,6 +79,7 @@ mod walk;
 mod work_count;
 mod written_head;
 
+pub use api_token::{ApiToken, ApiTokenError};
 pub use endpoint_facts::{EndpointFacts, EndpointFilter, ToldLimit};
 pub use learned::{forget_endpoints, learned_endpoints};
 pub use notice::{NoticeLevel, OperatorNotice};

@@ -265,7 +265,7 @@ pub(crate) struct Path<'r> {
 }
 
 /// What is told of a provider that could not be heard.
-pub(crate) fn fault_of(to: &Upstream, error: &ReplyError) -> Fault {
+fn fault_of(to: &Upstream, error: &ReplyError) -> Fault {
     Fault::Unreachable { upstream: to.to_string(), why: told(error) }
 }
 

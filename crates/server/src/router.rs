@@ -11,7 +11,9 @@ use crate::request::{ReadBody, Request, RequestOwner};
 use crate::routes::{self, Route, Treatment};
 use crate::server_state::ServerState;
 use crate::walk::{PreparedRequest, mend, prepare};
-use crate::{api, blocking, credentials, endpoints_api, guard, headers, metrics, responses, token_count};
+use crate::{
+    api, api_token, blocking, credentials, endpoints_api, guard, headers, metrics, responses, token_count,
+};
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
@@ -24,13 +26,10 @@ use bytes::Bytes;
 use epitome_engine::store::TenantId;
 use epitome_wire::Protocol;
 use futures_util::StreamExt as _;
-use futures_util::future::FutureExt;
+use futures_util::future::{FutureExt, join};
 use serde::Deserialize;
 use serde_json::json;
-use std::future::{Future as _, poll_fn};
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
 
 /// Twice what the most generous provider takes.
 const BODY_BYTES_MAX: usize = 64 << 20;
@@ -43,15 +42,18 @@ type Incoming = axum::extract::Request;
 pub(crate) fn router(state: Arc<ServerState>) -> Router {
     // Anthropic has nothing to get there: it is somebody who tries the address in a browser.
     let anthropic = post(converse).get(not_posted).fallback(dispatch);
-    Router::new()
-        .route("/", get(greet))
-        .route("/healthz", get(health))
-        .route("/readyz", get(ready))
+    let of_operators = Router::new()
         .route("/metrics", get(show_metrics))
         .merge(api::router())
         .merge(endpoints_api::router())
         .route("/api/v1", any(unknown))
         .route("/api/v1/{*rest}", any(unknown))
+        .layer(middleware::from_fn_with_state(state.clone(), api_token::check));
+    Router::new()
+        .route("/", get(greet))
+        .route("/healthz", get(health))
+        .route("/readyz", get(ready))
+        .merge(of_operators)
         .route("/anthropic/v1/messages", anthropic.clone())
         .route("/v1/messages", anthropic)
         // Every other path is a row of the table of routes.
@@ -311,14 +313,9 @@ async fn send(
     let ForwardedCall { protocol, path, query, headers } = call;
     let path = Path { path, query: query.as_deref(), headers, beta: prepared.beta };
     let upstream = &request.upstream;
-    let mut sending = pin!(state.outward.send(upstream, &path, prepared.body.clone()));
-    // Polled once before anything is stored of it, so that it is on its way: to have a thread store something takes as long as that.
-    let sent_at_once = poll_fn(|context| Poll::Ready(sending.as_mut().poll(context))).await;
-    let storing = Storing::begin(state, prepared.session);
-    let sent = match sent_at_once {
-        Poll::Ready(sent) => sent,
-        Poll::Pending => sending.await,
-    };
+    let sending = state.outward.send(upstream, &path, prepared.body.clone());
+    // Sent first: the task that writes to the provider's connection is woken before the thread that stores what was said.
+    let (sent, storing) = join(sending, async { Storing::begin(state, prepared.session) }).await;
     storing.end(state).await;
     state.note_reach(upstream, sent.as_ref().err());
     let opened = match sent {

@@ -62,6 +62,9 @@ pub enum ServeError {
     /// There are no threads to serve connections.
     #[error("cannot start the threads that serve connections")]
     Threads(#[source] io::Error),
+    /// They were there once.
+    #[error("the threads that serve connections have ended; what they said last tells why")]
+    Broken,
 }
 
 impl Server {
@@ -105,15 +108,18 @@ impl Server {
         let mut threads = ConnectionThreads::start(&self.router).map_err(ServeError::Threads)?;
         let watching = tokio::spawn(idle::watch(self.state.clone()));
         let giving = tokio::spawn(hand_over::watch(self.state.clone()));
-        let again = threads.take_from(self.listener, stop).await;
-        select(pin!(threads.finish()), pin!(timeout(LEAVING_TIME_MAX, again))).await;
+        let stopped = threads.take_from(self.listener, stop).await;
+        let is_broken = stopped.is_none();
+        if let Some(again) = stopped {
+            select(pin!(threads.finish()), pin!(timeout(LEAVING_TIME_MAX, again))).await;
+        }
         watching.abort();
         giving.abort();
         // Compactions that still wait for a model are let go: what they are about the client sends again.
         self.state.ending.send_replace(true);
         self.state.leave().await;
         threads.end().await;
-        Ok(self.state.counter.totals())
+        if is_broken { Err(ServeError::Broken) } else { Ok(self.state.counter.totals()) }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a server is told at its start.
 
+use crate::api_token::ApiToken;
 use crate::notice::OperatorNotice;
 use crate::rules::Rules;
 use crate::upstream_route::UpstreamRoute;
@@ -35,6 +36,8 @@ pub struct ServerSettings {
     pub is_observing: bool,
     /// How long a provider may say nothing before it is held to have gone away.
     pub silence_max: Duration,
+    /// What whoever uses the API must know; nobody is asked where there is none.
+    pub api_token: Option<ApiToken>,
 }
 
 /// Providers send pings while a model thinks; one that says nothing for so long has gone away.

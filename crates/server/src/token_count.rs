@@ -1,19 +1,18 @@
 //! How long a request is, as its provider counts it: a client that asks is told what would be sent, and in a header what it
 //! sent itself. A compaction that is not made yet is not counted.
 
-use crate::fault::Fault;
+use crate::fault::{Fault, told};
 use crate::headers;
-use crate::outward::{Path, fault_of};
+use crate::outward::Path;
 use crate::request::Request;
 use crate::response_headers::ORIGINAL;
 use crate::server_state::ServerState;
 use crate::settings::Upstream;
 use crate::walk::foresee;
-use axum::body::Body;
+use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use bytes::Bytes;
-use futures_util::TryStreamExt as _;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -50,6 +49,9 @@ pub(crate) async fn count(
     Ok(response)
 }
 
+/// A count is a number, and a refusal a few sentences; whoever sends more is no provider.
+const COUNT_BYTES_MAX: usize = 1 << 20;
+
 async fn ask(
     state: &ServerState,
     upstream: &Upstream,
@@ -60,9 +62,9 @@ async fn ask(
     state.note_reach(upstream, sent.as_ref().err());
     let reply = sent?;
     let (status, headers) = (reply.status(), headers::passed_on(reply.headers()));
-    let pieces: Result<Vec<Bytes>, _> = reply.into_body().try_collect().await;
-    let body = pieces.map_err(|error| fault_of(upstream, &error))?.concat();
-    Ok(CountReply { status, headers, body: body.into() })
+    let body = to_bytes(Body::from_stream(reply.into_body()), COUNT_BYTES_MAX).await;
+    let unread = |error| Fault::Unreachable { upstream: upstream.to_string(), why: told(&error) };
+    Ok(CountReply { status, headers, body: body.map_err(unread)? })
 }
 
 impl CountReply {

@@ -22,6 +22,7 @@ mod search;
 mod session_store;
 mod sqlite;
 mod standby;
+mod tenants;
 mod terms;
 
 pub use address::{NoStoreAddress, StoreAddress};

@@ -15,7 +15,6 @@ mod replica;
 mod schema;
 mod search;
 mod sql;
-mod tenants;
 
 pub use self::address::PostgresAddress;
 

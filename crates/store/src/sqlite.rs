@@ -4,7 +4,6 @@
 //! Several processes may share a file; each session is worked on by one of them at a time ([`holder`]).
 
 mod admin;
-mod begun;
 mod commit;
 mod file;
 mod holder;
@@ -13,12 +12,13 @@ mod read_connections;
 mod schema;
 mod search;
 mod tenants;
+mod unwritten_sessions;
 mod writer;
 
-use self::begun::{BegunSessions, UnwrittenSession, take_numbers_ahead};
 use self::holder::{Holder, RENEWAL_TIME, now_ms, strike_gone, take_lease};
 use self::read_connections::{FileAccess, ReadConnections};
 use self::tenants::TenantNumbers;
+use self::unwritten_sessions::UnwrittenSessions;
 use self::writer::WriteQueue;
 use crate::batch::BatchRows;
 use crate::hash::Secret;
@@ -44,7 +44,7 @@ pub struct SqliteStore {
     readers: ReadConnections,
     /// Numbers of tenants, and of sessions theirs, as far as they were needed.
     tenants: TenantNumbers,
-    begun: Arc<BegunSessions>,
+    unwritten: Arc<UnwrittenSessions>,
 }
 
 impl fmt::Debug for SqliteStore {
@@ -73,7 +73,14 @@ impl SqliteStore {
         };
         let writer = WriteQueue::new(connection, RENEWAL_TIME, Box::new(rest))?;
         let readers = ReadConnections::new(path.to_owned(), FileAccess::ReadAndWrite);
-        Ok(Self { secret, writer, holder, readers, tenants: TenantNumbers::default(), begun: Arc::default() })
+        Ok(Self {
+            secret,
+            writer,
+            holder,
+            readers,
+            tenants: TenantNumbers::default(),
+            unwritten: Arc::default(),
+        })
     }
 
     /// Opens a file that may not be written, to look at what is in it: whatever would write fails, and says so.
@@ -86,14 +93,21 @@ impl SqliteStore {
         let writer = WriteQueue::new(connection, RENEWAL_TIME, Box::new(|_| ()))?;
         let (holder, readers) =
             (Arc::new(Holder::looking()), ReadConnections::new(path.to_owned(), FileAccess::ReadOnly));
-        Ok(Self { secret, writer, holder, readers, tenants: TenantNumbers::default(), begun: Arc::default() })
+        Ok(Self {
+            secret,
+            writer,
+            holder,
+            readers,
+            tenants: TenantNumbers::default(),
+            unwritten: Arc::default(),
+        })
     }
 
     /// The number of the tenant of a session.
     fn tenant_of(&self, connection: &Connection, session: SessionId) -> Result<i64, StoreError> {
         match self.remembered_tenant(session) {
             Some(number) => Ok(number),
-            None => self.tenants.find_of(connection, session),
+            None => self.tenants.find_of_session(connection, session),
         }
     }
 
@@ -108,19 +122,19 @@ impl SqliteStore {
             Ok(tenant) => tenant,
             Err(error) => return ready(Err(error)),
         };
-        let begun = self.begun.tenant(session).map(|_| self.begun.clone());
-        let making = begun.clone();
+        let unwritten = self.unwritten.tenant(session).map(|_| self.unwritten.clone());
+        let making = unwritten.clone();
         let act = move |connection: &Connection| {
-            making.map_or(Ok(()), |begun| begun.write(connection, session))?;
+            making.map_or(Ok(()), |sessions| sessions.write(connection, session))?;
             act(connection, tenant)
         };
         let written = match durability {
-            // Who waits for the disk is on a thread that may wait.
+            // Whoever wants it on the disk is on a thread that may wait for that.
             Durability::Disk => self.writer.write_here(durability, act),
             Durability::System => self.writer.write(durability, act),
         };
-        let Some(begun) = begun else { return written };
-        Box::pin(async move { written.await.inspect(|_| begun.forget(session)) })
+        let Some(unwritten) = unwritten else { return written };
+        Box::pin(async move { written.await.inspect(|_| unwritten.forget(session)) })
     }
 
     /// Reads something of a session of a tenant.
@@ -137,7 +151,7 @@ impl SqliteStore {
         if self.readers.access == FileAccess::ReadOnly {
             return ready(Ok(()));
         }
-        let (holder, begun) = (self.holder.clone(), self.begun.clone());
+        let (holder, begun) = (self.holder.clone(), self.unwritten.clone());
         self.writer.write(Durability::System, move |connection| {
             begun.give_numbers_back(connection)?;
             holder.leave(connection)
@@ -153,8 +167,8 @@ impl SqliteStore {
     }
 
     fn remembered_tenant(&self, session: SessionId) -> Option<i64> {
-        let remembered = self.tenants.remembered_of(session);
-        remembered.or_else(|| self.begun.tenant(session))
+        let remembered = self.tenants.of_session(session);
+        remembered.or_else(|| self.unwritten.tenant(session))
     }
 
     /// A session as it is read; one that was begun, and that the file does not have yet, is empty.
@@ -164,26 +178,11 @@ impl SqliteStore {
         read: impl FnOnce(&Connection, i64) -> Result<StoredSession, StoreError>,
     ) -> Result<StoredSession, StoreError> {
         // Asked first: meanwhile it may come into the file, and then it is read there.
-        let is_begun = self.begun.tenant(session).is_some();
+        let is_unwritten = self.unwritten.tenant(session).is_some();
         match self.read_of(session, read) {
-            Err(StoreError::NoSession(_)) if is_begun => Ok(StoredSession::empty()),
+            Err(StoreError::NoSession(_)) if is_unwritten => Ok(StoredSession::empty()),
             read => read,
         }
-    }
-
-    /// Begins a session of which nothing is written yet, where this process has a number for it.
-    fn begin_unwritten(&self, tenant: TenantId) -> Option<Lease> {
-        let number = self.tenants.remembered(tenant)?;
-        if !self.holder.is_sure() {
-            return None;
-        }
-        let lease = self.begun.begin(self.unwritten(number))?;
-        self.holder.keep(lease);
-        Some(lease)
-    }
-
-    fn unwritten(&self, tenant: i64) -> UnwrittenSession {
-        UnwrittenSession { tenant, holder: self.holder.number(), created_ms: now_ms() }
     }
 }
 
@@ -213,30 +212,16 @@ impl Store for SqliteStore {
             .write(Durability::System, move |connection| commit::create(connection, tenant, now_ms()));
         Box::pin(async move {
             let (session, number) = made.await?;
-            self.tenants.remember_of(session, number);
+            self.tenants.remember_session(session, number);
             Ok(session)
         })
     }
 
     fn begin(&self, tenant: TenantId) -> BoxFuture<'_, Result<Lease, StoreError>> {
-        if let Some(lease) = self.begin_unwritten(tenant) {
-            return ready(Ok(lease));
+        match self.begin_at_once(tenant) {
+            Some(lease) => ready(Ok(lease)),
+            None => Box::pin(self.begin_session(tenant)),
         }
-        let holder = self.holder.clone();
-        let taken = self.writer.write(Durability::System, move |connection| {
-            if !holder.is_sure() {
-                holder.renew(connection)?;
-            }
-            Ok((commit::made_tenant(connection, tenant)?, take_numbers_ahead(connection)?))
-        });
-        Box::pin(async move {
-            let (number, ahead) = taken.await?;
-            self.tenants.remember(tenant, number);
-            let lease = self.begun.begin_with(ahead, self.unwritten(number));
-            let lease = lease.expect("there is a first of the numbers that were taken");
-            self.holder.keep(lease);
-            Ok(lease)
-        })
     }
 
     fn open(&self, session: SessionId) -> BoxFuture<'_, Result<StoredSession, StoreError>> {
@@ -276,7 +261,7 @@ impl Store for SqliteStore {
             let Some(number) = self.tenants.find(connection, tenant)? else { return Ok(None) };
             let found = read::find(connection, number, chain)?;
             if let Some(place) = found {
-                self.tenants.remember_of(place.session, number);
+                self.tenants.remember_session(place.session, number);
             }
             Ok(found)
         });
@@ -313,11 +298,11 @@ impl Store for SqliteStore {
         // While this process is sure to be taken for alive, nobody else can have it.
         if self.holder.is_sure() {
             // Asked first: meanwhile it may come into the file, and then it is read there.
-            let is_begun = self.begun.tenant(lease.session).is_some() && self.holder.has(lease);
+            let is_unwritten = self.unwritten.tenant(lease.session).is_some() && self.holder.has(lease);
             return ready(self.readers.read(|connection| {
                 let tenant = self.tenant_of(connection, lease.session)?;
                 let fence = read::fence(connection, tenant, lease.session)?;
-                Ok(fence.map_or(is_begun, |fence| fence == lease.fence))
+                Ok(fence.map_or(is_unwritten, |fence| fence == lease.fence))
             }));
         }
         let holder = self.holder.clone();
@@ -330,6 +315,7 @@ impl Store for SqliteStore {
 
     fn release(&self, lease: Lease) -> BoxFuture<'_, ()> {
         self.holder.lose(lease);
+        self.unwritten.let_go(lease.session);
         let Ok(tenant) = self.known_tenant(lease.session) else { return ready(()) };
         let give_back = move |connection: &Connection| holder::give_back(connection, tenant, lease);
         let released = self.writer.write(Durability::System, give_back);
@@ -346,11 +332,11 @@ impl Store for SqliteStore {
     }
 
     fn remove(&self, session: SessionId) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.tenants.forget_of(session);
-        let begun = self.begun.clone();
+        self.tenants.forget_session(session);
+        let unwritten = self.unwritten.clone();
         self.write_to(session, Durability::Disk, move |connection, tenant| {
             // Here, and not when whoever asked hears of it: a commit behind it must not make the session anew.
-            begun.forget(session);
+            unwritten.forget(session);
             commit::remove(connection, tenant, session)
         })
     }

@@ -60,20 +60,20 @@ impl Engine {
         self.fresh.lock().unwrap_or_else(PoisonError::into_inner).remove(&session);
     }
 
-    /// The deepest known message of a request, what is not stored yet included.
+    /// The sessions of a tenant of which the store knows nothing but their names.
+    pub(super) fn fresh_sessions(&self, tenant: TenantId) -> Vec<SessionId> {
+        let fresh = self.fresh.lock().unwrap_or_else(PoisonError::into_inner);
+        fresh.iter().filter(|(_, of)| **of == tenant).map(|(session, _)| *session).collect()
+    }
+
+    /// The deepest known message of a request, what is not stored yet included: in the session that the store has found, else in `fresh` ones.
     pub(super) fn deepen(
         &self,
-        tenant: TenantId,
         chain: &[ChainHash],
         stored: Option<MessageLocation>,
+        fresh: Vec<SessionId>,
     ) -> Option<MessageLocation> {
-        let sessions: Vec<SessionId> = match stored {
-            Some(place) => vec![place.session],
-            None => {
-                let fresh = self.fresh.lock().unwrap_or_else(PoisonError::into_inner);
-                fresh.iter().filter(|(_, of)| **of == tenant).map(|(session, _)| *session).collect()
-            }
-        };
+        let sessions = stored.map_or(fresh, |place| vec![place.session]);
         let depth = stored.map_or(0, |place| place.depth);
         let deeper = sessions.into_iter().filter_map(|session| {
             let (at, entry) = self.live_tree(session)?.deepest_hash(&chain[depth..])?;

@@ -5,7 +5,7 @@ use super::{address, parse_window};
 use crate::commands::serve::{LogFormat, LogLevel};
 use crate::store_place::StoreName;
 use clap::Args;
-use epitome_server::{Upstream, UpstreamRoute};
+use epitome_server::{ApiToken, Upstream, UpstreamRoute};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -32,6 +32,10 @@ pub struct ServeArgs {
     /// Change nothing: each request goes out as it came, and the log, the API and the totals say what would have been done
     #[arg(long, env = "EPITOME_OBSERVE", value_parser = clap::builder::FalseyValueParser::new())]
     pub observe: bool,
+    /// What whoever uses the API or reads the metrics must send (`Authorization: Bearer …`), 16 characters or more; nobody is
+    /// asked if left out. Set it by the environment: other users of the machine see the flags of a program
+    #[arg(long, value_name = "TOKEN", env = "EPITOME_API_TOKEN", hide_env_values = true, value_parser = ApiToken::new)]
+    pub api_token: Option<ApiToken>,
     /// A preset (`epitome presets` lists them); the one epitome.toml names if left out, else `default`
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,

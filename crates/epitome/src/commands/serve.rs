@@ -91,6 +91,7 @@ fn settings(args: ServeArgs, log: ServerLog) -> Result<(ServerSettings, StoreSet
         store: None,
         is_observing: choice.observe.unwrap_or_default(),
         silence_max: SILENCE_TIME_MAX,
+        api_token: args.api_token,
     };
     Ok((settings, stored))
 }

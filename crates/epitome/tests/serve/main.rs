@@ -2,6 +2,7 @@
 //! on a loopback socket.
 
 mod agents;
+mod api_token;
 mod changes;
 mod files;
 mod hybrid;

@@ -124,7 +124,14 @@ impl Stage {
         command.current_dir(self.folder.path()).args(args).env("NO_COLOR", "1");
         command.env("HOME", self.folder.path()).env("XDG_CONFIG_HOME", self.path("config"));
         command.env("XDG_DATA_HOME", self.path("data"));
-        let unset = ["EPITOME_MODEL", "EPITOME_MODELS", "EPITOME_STORE", "http_proxy", "HTTP_PROXY"];
+        let unset = [
+            "EPITOME_MODEL",
+            "EPITOME_MODELS",
+            "EPITOME_STORE",
+            "EPITOME_API_TOKEN",
+            "http_proxy",
+            "HTTP_PROXY",
+        ];
         for name in unset.into_iter().chain(["ANTHROPIC_API_KEY", "OPENAI_API_KEY"]) {
             command.env_remove(name);
         }

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use futures_util::stream::{Stream, StreamExt};
-use std::mem::{replace, take};
+use std::mem::take;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -20,14 +20,13 @@ pub(super) struct GatheredPieces<S: Stream> {
     bytes: usize,
     /// What came behind what is gathered: a large piece, an error or the end.
     behind: Option<Option<S::Item>>,
-    /// Whether whoever serves the client had a turn to write what was gathered in front of an error: told of one, it hangs up with what
-    /// it has not written yet.
-    is_written: bool,
+    /// Whether what is gathered must be on its way before that is told: a connection to a client that fails at once is closed with nothing said.
+    is_broken: bool,
 }
 
 impl<S: Stream> GatheredPieces<S> {
     pub(super) fn new(pieces: S) -> Self {
-        Self { pieces, gathered: Vec::new(), bytes: 0, behind: None, is_written: false }
+        Self { pieces, gathered: Vec::new(), bytes: 0, behind: None, is_broken: false }
     }
 
     fn take_gathered(&mut self) -> Option<Bytes> {
@@ -52,14 +51,12 @@ impl<S: Stream<Item = Result<Bytes, E>> + Unpin, E: Unpin> Stream for GatheredPi
     type Item = S::Item;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        match self.behind.take() {
-            Some(Some(Err(error))) if !replace(&mut self.is_written, true) => {
-                self.behind = Some(Some(Err(error)));
-                context.waker().wake_by_ref();
-                return Poll::Pending;
-            }
-            Some(behind) => return Poll::Ready(behind),
-            None => {}
+        if take(&mut self.is_broken) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        if let Some(behind) = self.behind.take() {
+            return Poll::Ready(behind);
         }
         match self.pieces.poll_next_unpin(context) {
             Poll::Ready(Some(Ok(piece)))
@@ -74,6 +71,7 @@ impl<S: Stream<Item = Result<Bytes, E>> + Unpin, E: Unpin> Stream for GatheredPi
             Poll::Ready(next) => match self.take_gathered() {
                 None => Poll::Ready(next),
                 Some(gathered) => {
+                    self.is_broken = matches!(next, Some(Err(_)));
                     self.behind = Some(next);
                     Poll::Ready(Some(Ok(gathered)))
                 }
@@ -96,7 +94,7 @@ mod tests {
 
     /// What comes of pieces of these sizes, and the texts that are an error or, where empty, a pause.
     async fn sizes(pieces: &[Result<usize, &'static str>]) -> Vec<Result<usize, &'static str>> {
-        let mut left = pieces.iter().copied().peekable();
+        let mut left = pieces.to_vec().into_iter().peekable();
         let pieces = stream::poll_fn(move |context| match left.next() {
             Some(Err("")) => {
                 context.waker().wake_by_ref();

@@ -10,6 +10,7 @@ use crate::request_reader::{self, Unreadable};
 use crate::rules::SessionRule;
 use crate::server_state::ServerState;
 use crate::view::Origin;
+use epitome_core::facts::spoken;
 use epitome_core::{Author, EntryId, KeptBodies, Message, Role};
 use epitome_engine::store::{SessionAbout, SessionId, SessionOrigin};
 use epitome_engine::{Checkout, HashedMessages, LookPoint, TurnEnd};
@@ -133,7 +134,8 @@ impl Walk<'_> {
         let first = request_reader::messages(*protocol, body, *opening, 0..hashes.len().min(TITLE_ELEMENTS));
         let is_asked = |message: &Message| message.role == Role::User && message.author == Author::Person;
         let asked = first.into_iter().flatten().map(|(_, message)| message).filter(is_asked);
-        let said = asked.map(|message| message.said()).find(|said| !said.trim().is_empty());
+        let said =
+            asked.map(|message| spoken(&message.said()).into_owned()).find(|said| !said.trim().is_empty());
         let line = said.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
         line.chars().take(TITLE_CHARS).collect()
     }

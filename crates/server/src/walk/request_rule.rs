@@ -62,9 +62,12 @@ impl Walk<'_> {
         Arc::new(SessionOperator { session, desk, tell, client })
     }
 
-    /// Where an agent with a shell of its own has an original shown.
-    pub(super) fn recall(&self, session: SessionId) -> Arc<str> {
-        format!("curl http://{}/api/v1/sessions/{session}/messages/m0123", self.state.address).into()
+    /// Where an agent with a shell of its own has an original shown; nowhere, where that takes a token that it does not have.
+    pub(super) fn recall(&self, session: SessionId) -> Option<Arc<str>> {
+        let is_open = self.state.settings.api_token.is_none();
+        let command =
+            || format!("curl http://{}/api/v1/sessions/{session}/messages/m0123", self.state.address);
+        is_open.then(|| command().into())
     }
 
     /// How the path is worked on for this request.
@@ -78,7 +81,7 @@ impl Walk<'_> {
         let idle = self.state.books.with(session, |book| book.seen.elapsed());
         let mut ports = own_model::ports(rule, self.is_cached(session));
         ports.restorer = Some(Arc::new(self.restorer(&rule.policy)));
-        let options = SessionOptions { recall: Some(self.recall(session)), ..SessionOptions::default() };
+        let options = SessionOptions { recall: self.recall(session), ..SessionOptions::default() };
         let driver = Driver::new(ports);
         Ok(Checkout { session, leaf, assembly, options, driver, idle })
     }

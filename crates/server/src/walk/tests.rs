@@ -39,6 +39,7 @@ fn state_with_window(
         clock: Arc::new(FrozenClock),
         tell: Arc::new(tell),
         store: None,
+        api_token: None,
         is_observing: false,
         silence_max: SILENCE_TIME_MAX,
     };

@@ -4,8 +4,8 @@
 use crate::stage::{serve, serve_silent};
 use bytes::Bytes;
 use futures_util::StreamExt;
+use futures_util::future::join_all;
 use reqwest::Client;
-use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -65,15 +65,70 @@ const FAULTS: [Fault; 13] = [
     Fault::Rubbish,
 ];
 
-const EVENTS: [&str; 4] = [
-    "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"so\"}}]}\n\n",
-    "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\" it is\"}}]}\n\n",
-    "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
-    "data: [DONE]\n\n",
-];
-const WHOLE: &str = r#"{"id":"c","object":"chat.completion","model":"local","choices":[{"index":0,"message":{"role":"assistant","content":"so"},"finish_reason":"stop"}]}"#;
-const ERROR: &str =
-    r#"{"error":{"message":"Internal server error","type":"server_error","param":null,"code":null}}"#;
+/// What is said in one protocol.
+#[derive(Debug)]
+struct Speech {
+    path: &'static str,
+    /// A request's fields, but for `stream`.
+    asked: &'static str,
+    events: [&'static str; 4],
+    whole: &'static str,
+    error: &'static str,
+}
+
+const CHAT: Speech = Speech {
+    path: "/v1/chat/completions",
+    asked: r#""model":"local","messages":[{"role":"user","content":"TALK"}]"#,
+    events: [
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"so\"}}]}\n\n",
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\" it is\"}}]}\n\n",
+        "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
+        "data: [DONE]\n\n",
+    ],
+    whole: r#"{"id":"c","object":"chat.completion","model":"local","choices":[{"index":0,"message":{"role":"assistant","content":"so"},"finish_reason":"stop"}]}"#,
+    error: r#"{"error":{"message":"Internal server error","type":"server_error","param":null,"code":null}}"#,
+};
+
+const ANTHROPIC: Speech = Speech {
+    path: "/v1/messages",
+    asked: r#""model":"claude-haiku-4-5","max_tokens":100,"messages":[{"role":"user","content":"TALK"}]"#,
+    events: [
+        "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[]}}\n\nevent: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"so\"}}\n\n",
+        "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\" it is\"}}\n\n",
+        "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":3}}\n\n",
+        "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+    ],
+    whole: r#"{"id":"m","type":"message","role":"assistant","model":"claude-haiku-4-5","content":[{"type":"text","text":"so"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":1}}"#,
+    error: r#"{"type":"error","error":{"type":"api_error","message":"Internal server error, see the status page for more of it"}}"#,
+};
+
+const RESPONSES: Speech = Speech {
+    path: "/v1/responses",
+    asked: r#""model":"local","input":[{"type":"message","role":"user","content":"TALK"}]"#,
+    events: [
+        "event: response.output_item.added\ndata: {\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":{\"type\":\"message\",\"id\":\"m\",\"role\":\"assistant\",\"content\":[]}}\n\n",
+        "event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"output_index\":0,\"delta\":\"so it is\"}\n\n",
+        "event: response.output_text.done\ndata: {\"type\":\"response.output_text.done\",\"output_index\":0,\"text\":\"so it is\"}\n\n",
+        "event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"id\":\"r\",\"status\":\"completed\",\"output\":[{\"type\":\"message\",\"id\":\"m\",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\",\"text\":\"so it is\"}]}]}}\n\n",
+    ],
+    whole: r#"{"id":"r","object":"response","status":"completed","model":"local","output":[{"type":"message","id":"m","role":"assistant","content":[{"type":"output_text","text":"so"}]}]}"#,
+    error: r#"{"error":{"message":"Internal server error","type":"server_error","param":null,"code":null}}"#,
+};
+
+const SPEECHES: [&Speech; 3] = [&CHAT, &ANTHROPIC, &RESPONSES];
+
+impl Speech {
+    /// The one that a request's head asks for.
+    fn at(head: &str) -> &'static Self {
+        SPEECHES.into_iter().find(|speech| head.contains(speech.path)).expect("somebody asks for one of them")
+    }
+
+    /// A streamed request of somebody who says this.
+    fn body(&self, said: &str) -> String {
+        format!("{{\"stream\":true,{}}}", self.asked.replace("TALK", said))
+    }
+}
+
 const STREAM: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 
@@ -81,8 +136,8 @@ fn chunk(text: &str) -> String {
     format!("{:x}\r\n{text}\r\n", text.len())
 }
 
-/// Reads one request; whether it came.
-async fn read_request(socket: &mut TcpStream) -> bool {
+/// Reads one request; the speech it asks for, where it came.
+async fn read_request(socket: &mut TcpStream) -> Option<&'static Speech> {
     let mut read = Vec::new();
     let mut piece = [0; 4096];
     loop {
@@ -93,11 +148,11 @@ async fn read_request(socket: &mut TcpStream) -> bool {
                 name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
             });
             if body.len() >= length.unwrap_or(0) {
-                return true;
+                return Some(Speech::at(head));
             }
         }
         match socket.read(&mut piece).await {
-            Ok(0) | Err(_) => return false,
+            Ok(0) | Err(_) => return None,
             Ok(bytes) => read.extend_from_slice(&piece[..bytes]),
         }
     }
@@ -110,12 +165,11 @@ async fn hold(mut socket: TcpStream) {
 }
 
 async fn misbehave(mut socket: TcpStream, fault: Fault) {
-    if !read_request(&mut socket).await {
-        return;
-    }
+    let Some(speech) = read_request(&mut socket).await else { return };
+    let Speech { events, whole, error, .. } = speech;
     let mut say = async |text: String| drop(socket.write_all(text.as_bytes()).await);
-    let half = &EVENTS[1][..20];
-    let begun = || format!("{STREAM}{}", chunk(EVENTS[0]));
+    let half = &events[1][..20];
+    let begun = || format!("{STREAM}{}", chunk(events[0]));
     let sized = |status: &str, length: usize, body: &str| {
         format!(
             "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
@@ -124,11 +178,11 @@ async fn misbehave(mut socket: TcpStream, fault: Fault) {
     match fault {
         Fault::Stall => say(begun()).await,
         Fault::StallAtOnce => {}
-        Fault::StalledError => say(sized("500 Internal Server Error", ERROR.len(), &ERROR[..20])).await,
+        Fault::StalledError => say(sized("500 Internal Server Error", error.len(), &error[..20])).await,
         Fault::Reset => say(begun()).await,
         Fault::Trickle => {
             say(STREAM.to_owned()).await;
-            for byte in EVENTS.concat().chars() {
+            for byte in events.concat().chars() {
                 say(chunk(&byte.to_string())).await;
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
@@ -136,24 +190,24 @@ async fn misbehave(mut socket: TcpStream, fault: Fault) {
         }
         Fault::HalfEvent => {
             let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
-            say(format!("{head}{}{half}", EVENTS[0])).await;
+            say(format!("{head}{}{half}", events[0])).await;
         }
         Fault::BrokenChunk => say(format!("{}{}", begun(), chunk(half))).await,
-        Fault::BrokenError => say(sized("500 Internal Server Error", ERROR.len(), &ERROR[..20])).await,
-        Fault::ShortBody => say(sized("200 OK", WHOLE.len() + 50, WHOLE)).await,
-        Fault::LongBody => say(sized("200 OK", WHOLE.len() - 50, WHOLE)).await,
+        Fault::BrokenError => say(sized("500 Internal Server Error", error.len(), &error[..20])).await,
+        Fault::ShortBody => say(sized("200 OK", whole.len() + 50, whole)).await,
+        Fault::LongBody => say(sized("200 OK", whole.len() - 50, whole)).await,
         Fault::FalseGzip => {
             let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: gzip\r\n";
-            say(format!("{head}content-length: {}\r\n\r\n{WHOLE}", WHOLE.len())).await;
+            say(format!("{head}content-length: {}\r\n\r\n{whole}", whole.len())).await;
         }
         Fault::Continue => {
             let go_on = "HTTP/1.1 100 Continue\r\n\r\n";
-            say(format!("{go_on}{go_on}{}", sized("200 OK", WHOLE.len(), WHOLE))).await;
+            say(format!("{go_on}{go_on}{}", sized("200 OK", whole.len(), whole))).await;
         }
         Fault::LongHeaders => {
             let long: String = (0..60).map(|at| format!("x-long-{at}: {}\r\n", "y".repeat(1_000))).collect();
-            let head = format!("HTTP/1.1 200 OK\r\n{long}content-length: {}\r\n\r\n", WHOLE.len());
-            say(format!("{head}{WHOLE}")).await;
+            let head = format!("HTTP/1.1 200 OK\r\n{long}content-length: {}\r\n\r\n", whole.len());
+            say(format!("{head}{whole}")).await;
         }
         Fault::Rubbish => say(sized("200 OK", 9, "<rubbish>")).await,
     }
@@ -205,11 +259,10 @@ fn is_of_the_way(name: &str) -> bool {
     name.starts_with("x-epitome-") || ["date", "transfer-encoding", "connection"].contains(&name)
 }
 
-async fn look(client: &Client, url: &str) -> Seen {
-    let said = json!({"role": "user", "content": "go on"});
-    let body = json!({"model": "local", "stream": true, "messages": [said]}).to_string();
+async fn look(client: &Client, url: &str, speech: &Speech) -> Seen {
     let nothing = |end| Seen { status: None, headers: Vec::new(), bytes: String::new(), end };
-    let response = match client.post(format!("{url}/v1/chat/completions")).body(body).send().await {
+    let response = match client.post(format!("{url}{}", speech.path)).body(speech.body("go on")).send().await
+    {
         Ok(response) => response,
         Err(error) if error.is_timeout() => return nothing("silence"),
         Err(_) => return nothing("broken"),
@@ -240,30 +293,39 @@ fn client(patience: Duration) -> Client {
 
 #[tokio::test]
 async fn the_client_sees_what_it_would_have_seen_directly() {
+    join_all(SPEECHES.map(compare)).await;
+}
+
+async fn compare(speech: &Speech) {
     let client = client(CLIENT_PATIENCE);
     for fault in FAULTS {
         let base = upstream(fault).await;
         let (url, _running) = serve(&base, LARGE).await;
-        let direct = look(&client, &base).await;
+        let direct = look(&client, &base, speech).await;
         let begun = Instant::now();
-        let through = look(&client, &url).await;
-        assert_eq!(through, direct, "{fault:?}");
+        let through = look(&client, &url, speech).await;
+        assert_eq!(through, direct, "{fault:?} at {}", speech.path);
         assert!(begun.elapsed() < CLIENT_PATIENCE * 4, "{fault:?} took {:?}", begun.elapsed());
     }
 }
 
+/// What is seen of a provider that is given up: the status, and the end.
+const GIVEN_UP: [(Fault, (Option<u16>, &str)); 3] = [
+    (Fault::Stall, (Some(200), "broken")),
+    (Fault::StallAtOnce, (Some(502), "whole")),
+    (Fault::StalledError, (Some(500), "broken")),
+];
+
 #[tokio::test]
 async fn a_provider_that_says_nothing_is_given_up_in_time() {
     let patient = Client::new();
-    for (fault, expected) in [
-        (Fault::Stall, (Some(200), "broken")),
-        (Fault::StallAtOnce, (Some(502), "whole")),
-        (Fault::StalledError, (Some(500), "broken")),
-    ] {
+    for (speech, (fault, expected)) in
+        SPEECHES.into_iter().flat_map(|speech| GIVEN_UP.map(|row| (speech, row)))
+    {
         let base = upstream(fault).await;
         let (url, _running) = serve_silent(&base, LARGE, Duration::from_millis(300)).await;
         let begun = Instant::now();
-        let seen = look(&patient, &url).await;
+        let seen = look(&patient, &url, speech).await;
         assert_eq!((seen.status, seen.end), expected, "{fault:?}: {seen:?}");
         assert!(begun.elapsed() < Duration::from_secs(3), "{fault:?} took {:?}", begun.elapsed());
     }
@@ -291,11 +353,13 @@ async fn endless(listener: TcpListener, open: Arc<AtomicUsize>) {
         let open = open.clone();
         tokio::spawn(async move {
             open.fetch_add(1, Ordering::SeqCst);
-            let came = read_request(&mut socket).await;
-            let mut is_heard = came && socket.write_all(STREAM.as_bytes()).await.is_ok();
-            while is_heard {
-                is_heard = socket.write_all(chunk(EVENTS[0]).as_bytes()).await.is_ok();
-                tokio::time::sleep(Duration::from_millis(5)).await;
+            if let Some(speech) = read_request(&mut socket).await {
+                let begun = format!("{STREAM}{}", chunk(speech.events[0]));
+                let mut is_heard = socket.write_all(begun.as_bytes()).await.is_ok();
+                while is_heard {
+                    is_heard = socket.write_all(chunk(speech.events[1]).as_bytes()).await.is_ok();
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
             }
             open.fetch_sub(1, Ordering::SeqCst);
         });
@@ -304,10 +368,10 @@ async fn endless(listener: TcpListener, open: Arc<AtomicUsize>) {
 
 /// Opens a stream, hears its first word, and hangs up.
 async fn give_up(client: &Client, url: &str, number: usize) -> Result<Bytes, String> {
-    let said = json!({"role": "user", "content": format!("talk {}", number % 7)});
-    let body = json!({"model": "local", "stream": true, "messages": [said]}).to_string();
+    let speech = SPEECHES[number % SPEECHES.len()];
+    let (url, body) = (format!("{url}{}", speech.path), speech.body(&format!("talk {}", number % 7)));
     let told = |error: reqwest::Error| format!("{error:?}");
-    let response = client.post(format!("{url}/v1/chat/completions")).body(body).send().await.map_err(told)?;
+    let response = client.post(url).body(body).send().await.map_err(told)?;
     let first = response.bytes_stream().next().await;
     first.ok_or("it ended without a word")?.map_err(told)
 }
@@ -320,37 +384,33 @@ async fn streams_that_are_given_up_leave_nothing_behind() {
     tokio::spawn(endless(listener, open.clone()));
     let (url, _running) = serve(&base, LARGE).await;
     let client = client(BUSY_PATIENCE);
-    let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
-    let (mut before, mut unheard) = ((held(), tasks()), Vec::new());
+    let (mut before, mut unheard) = (held(), Vec::new());
     let all = streams();
     for first in (0..all).step_by(AT_ONCE) {
         let numbers = first..(first + AT_ONCE).min(all);
-        let given_up = futures_util::future::join_all(numbers.map(|number| give_up(&client, &url, number)));
+        let given_up = join_all(numbers.map(|number| give_up(&client, &url, number)));
         unheard.extend(given_up.await.into_iter().filter_map(Result::err));
         // What is made once, such as threads and tables, is there by then.
         if first == AT_ONCE * 8 {
             settle(&open).await;
-            before = (held(), tasks());
+            before = held();
         }
     }
     settle(&open).await;
     assert_eq!(unheard, [""; 0], "each was heard");
     assert_eq!(open.load(Ordering::SeqCst), 0, "none is listened to");
-    let ((memory_before, files_before), tasks_before) = before;
-    let ((mut memory_after, mut files_after), mut tasks_after) = (held(), tasks());
-    let is_more = |files: usize, tasks: usize, memory: u64| {
-        files > files_before + STRAY_MAX
-            || tasks > tasks_before + STRAY_MAX
-            || memory > memory_before + MEMORY_KB_MAX
+    let (memory_before, files_before) = before;
+    let (mut memory_after, mut files_after) = held();
+    let is_more = |files: usize, memory: u64| {
+        files > files_before + STRAY_MAX || memory > memory_before + MEMORY_KB_MAX
     };
     // Other tests of this process hold files and memory of their own for a while; what is left behind stays.
     let until = Instant::now() + OTHERS_TIME_MAX;
-    while is_more(files_after, tasks_after, memory_after) && Instant::now() < until {
+    while is_more(files_after, memory_after) && Instant::now() < until {
         tokio::time::sleep(Duration::from_millis(100)).await;
-        ((memory_after, files_after), tasks_after) = (held(), tasks());
+        (memory_after, files_after) = held();
     }
     assert!(files_after <= files_before + STRAY_MAX, "{files_before} files, then {files_after}");
-    assert!(tasks_after <= tasks_before + STRAY_MAX, "{tasks_before} tasks, then {tasks_after}");
     assert!(memory_after <= memory_before + MEMORY_KB_MAX, "{memory_before} KB, then {memory_after}");
 }
 

@@ -116,6 +116,29 @@ async fn a_sibling_with_a_larger_window_keeps_its_whole_history() {
     assert_eq!(outcomes(&stage).await, ["compacted"]);
 }
 
+/// A model that is overloaded gives way to another, and comes back.
+#[tokio::test]
+async fn another_model_with_the_same_window_goes_on_with_what_was_compacted() {
+    let stage = Stage::new(quiet(), SMALL).await;
+    let all = history(60, "the parser");
+    let ask = async |model: &str, count: usize| {
+        let mut body: Value = serde_json::from_str(&body(&all[..count], false)).expect("JSON");
+        body["model"] = json!(model);
+        let response = stage.post("/v1/messages", body.to_string()).send().await.expect("it answers");
+        let done = response.headers()["x-epitome-compaction"].to_str().expect("it is told");
+        done.split(';').next().expect("what was done").to_owned()
+    };
+    let models = ["claude-sonnet-4-5", "claude-sonnet-4", "claude-sonnet-4-5"];
+    let mut done = Vec::new();
+    for (turn, model) in models.into_iter().enumerate() {
+        done.push(ask(model, 221 + 4 * turn).await);
+    }
+    assert_eq!(done, ["made", "in-use", "in-use"]);
+    let arrived = arrived(&stage);
+    // The client's list ends with words of the user's, which the next one goes on behind.
+    assert!(arrived.windows(2).all(|pair| pair[1][..pair[0].len()] == pair[0][..]), "each extends the last");
+}
+
 #[tokio::test]
 async fn a_compaction_that_could_not_be_made_does_not_shift_the_next_one() {
     let all = history(60, "the parser");

@@ -213,6 +213,7 @@ fn settings(base: &str, rule: SessionRule, window: Option<Tokens>) -> ServerSett
         store: None,
         is_observing: false,
         silence_max: SILENCE_TIME_MAX,
+        api_token: None,
     }
 }
 

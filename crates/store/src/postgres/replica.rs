@@ -6,10 +6,10 @@ use super::failure::PostgresFailure;
 use super::holder::Holder;
 use super::schema::Installation;
 use super::sql::{self, hot, wide};
-use super::tenants::TenantTable;
 use super::{number, read};
 use crate::batch::BatchRows;
 use crate::live::LiveRow;
+use crate::tenants::TenantTable;
 use epitome_engine::store::{
     ChainHash, CommitBatch, EventPosition, Lease, MessageLocation, SessionId, StoreError, StoredEvent,
     TenantId,
@@ -87,7 +87,7 @@ impl Replica {
     }
 
     pub(super) async fn create(&self, tenant: TenantId) -> Result<SessionId, PostgresFailure> {
-        let number = self.made_tenant(tenant).await?;
+        let number = self.find_or_make_tenant(tenant).await?;
         // One that is made and not answered for is a session in which nothing was said.
         let made = self.database.repeat(|client| async move { create(&client, number, None).await });
         let Lease { session, .. } = made.await?;
@@ -97,7 +97,7 @@ impl Replica {
 
     /// Makes a session that this replica holds.
     pub(super) async fn begin(&self, tenant: TenantId) -> Result<Lease, PostgresFailure> {
-        let number = self.made_tenant(tenant).await?;
+        let number = self.find_or_make_tenant(tenant).await?;
         let holder = &self.holder;
         let made = self.database.repeat(|client| async move {
             if !holder.is_sure() {
@@ -112,7 +112,7 @@ impl Replica {
     }
 
     /// The number of a tenant, which is made where nothing is kept for it yet.
-    async fn made_tenant(&self, tenant: TenantId) -> Result<i64, PostgresFailure> {
+    async fn find_or_make_tenant(&self, tenant: TenantId) -> Result<i64, PostgresFailure> {
         if let Some(number) = self.tenant(tenant).await? {
             return Ok(number);
         }

@@ -20,7 +20,7 @@ pub(super) fn tenant_number(connection: &Connection, tenant: TenantId) -> Result
 }
 
 /// The number of a tenant, which is made where nothing is kept for it yet.
-pub(super) fn made_tenant(connection: &Connection, tenant: TenantId) -> Result<i64, StoreError> {
+pub(super) fn find_or_make_tenant(connection: &Connection, tenant: TenantId) -> Result<i64, StoreError> {
     if let Some(known) = tenant_number(connection, tenant)? {
         return Ok(known);
     }
@@ -34,7 +34,7 @@ pub(super) fn create(
     tenant: TenantId,
     now_ms: i64,
 ) -> Result<(SessionId, i64), StoreError> {
-    let tenant = made_tenant(connection, tenant)?;
+    let tenant = find_or_make_tenant(connection, tenant)?;
     let session = next_number(connection, "session")?;
     connection
         .prepare_cached(

@@ -2,23 +2,14 @@
 
 use super::{commit, number};
 use crate::fault::of_sqlite;
+use crate::tenants::TenantTable;
 use epitome_engine::store::{SessionId, StoreError, TenantId};
 use rusqlite::{Connection, OptionalExtension};
-use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Who is who. Neither number ever changes, so both may be forgotten at any time.
+/// Who is who, for all threads.
 #[derive(Debug, Default)]
 pub(super) struct TenantNumbers(Mutex<TenantTable>);
-
-#[derive(Debug, Default)]
-struct TenantTable {
-    numbers: HashMap<TenantId, i64>,
-    sessions: HashMap<SessionId, i64>,
-}
-
-/// So many of each are remembered.
-const REMEMBERED_MAX: usize = 65_536;
 
 impl TenantNumbers {
     fn table(&self) -> MutexGuard<'_, TenantTable> {
@@ -26,18 +17,18 @@ impl TenantNumbers {
     }
 
     /// The number of a tenant, where it is remembered.
-    pub(super) fn remembered(&self, tenant: TenantId) -> Option<i64> {
-        self.table().numbers.get(&tenant).copied()
+    pub(super) fn number(&self, tenant: TenantId) -> Option<i64> {
+        self.table().number(tenant)
     }
 
     /// The number of the tenant of a session, where it is remembered.
-    pub(super) fn remembered_of(&self, session: SessionId) -> Option<i64> {
-        self.table().sessions.get(&session).copied()
+    pub(super) fn of_session(&self, session: SessionId) -> Option<i64> {
+        self.table().of_session(session)
     }
 
     /// The number of a tenant; none where nothing is kept for it.
     pub(super) fn find(&self, connection: &Connection, tenant: TenantId) -> Result<Option<i64>, StoreError> {
-        if let Some(number) = self.remembered(tenant) {
+        if let Some(number) = self.number(tenant) {
             return Ok(Some(number));
         }
         let found = commit::tenant_number(connection, tenant)?;
@@ -48,33 +39,29 @@ impl TenantNumbers {
     }
 
     /// The number of the tenant of a session that is in the file.
-    pub(super) fn find_of(&self, connection: &Connection, session: SessionId) -> Result<i64, StoreError> {
+    pub(super) fn find_of_session(
+        &self,
+        connection: &Connection,
+        session: SessionId,
+    ) -> Result<i64, StoreError> {
         let found: Option<i64> = connection
             .prepare_cached("SELECT tenant FROM sessions WHERE session = ?1")
             .and_then(|mut statement| statement.query_row([number(session)], |row| row.get(0)).optional())
             .map_err(of_sqlite)?;
         let found = found.ok_or(StoreError::NoSession(session))?;
-        self.remember_of(session, found);
+        self.remember_session(session, found);
         Ok(found)
     }
 
     pub(super) fn remember(&self, tenant: TenantId, number: i64) {
-        let mut table = self.table();
-        if table.numbers.len() >= REMEMBERED_MAX {
-            table.numbers.clear();
-        }
-        table.numbers.insert(tenant, number);
+        self.table().remember(tenant, number);
     }
 
-    pub(super) fn remember_of(&self, session: SessionId, tenant: i64) {
-        let mut table = self.table();
-        if table.sessions.len() >= REMEMBERED_MAX {
-            table.sessions.clear();
-        }
-        table.sessions.insert(session, tenant);
+    pub(super) fn remember_session(&self, session: SessionId, tenant: i64) {
+        self.table().remember_session(session, tenant);
     }
 
-    pub(super) fn forget_of(&self, session: SessionId) {
-        self.table().sessions.remove(&session);
+    pub(super) fn forget_session(&self, session: SessionId) {
+        self.table().forget_session(session);
     }
 }

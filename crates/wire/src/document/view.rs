@@ -119,6 +119,11 @@ impl<'a> ObjectView<'a> {
         self.get(key).and_then(View::list).unwrap_or_default()
     }
 
+    /// All fields in order, `null` included.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&str, View<'a>)> {
+        self.fields.iter().map(|(key, raw)| (key.as_ref(), View(raw)))
+    }
+
     /// The fields that are none of `known`, as they came, `null` included.
     pub(crate) fn rest(&self, known: &[&str]) -> Vec<(Arc<str>, Arc<str>)> {
         let unknown = self.fields.iter().filter(|(key, _)| !known.contains(&key.as_ref()));

@@ -3,7 +3,7 @@
 //! A delta's text is added to the block's field of the same name, whatever the delta is called, so that
 //! kinds of blocks we have not met come out whole.
 
-use super::fields::{FieldsDraft, entries, raw, string};
+use super::fields::{FieldsDraft, raw, string};
 use super::{EventKind, Progress, StreamEvent};
 use crate::document::{ObjectView, View};
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ impl MessageDraft {
         let Some(data) = View::parse(&event.data).ok().and_then(View::object) else {
             return EventKind::Piece;
         };
-        match &*data.shared("type") {
+        match &*data.text("type").unwrap_or_default() {
             "message_start" => self.message.set_all(data.get("message").map_or("{}", View::json)),
             "content_block_start" => self.start(&data),
             "content_block_delta" => self.grow(&data),
@@ -45,7 +45,7 @@ impl MessageDraft {
     }
 
     fn start(&mut self, data: &ObjectView<'_>) {
-        if let Some(block) = self.block(data) {
+        if let Some(block) = block(&mut self.blocks, data) {
             block.fields = FieldsDraft::of(data.get("content_block").map_or("{}", View::json));
             self.progress.has_output = true;
             let said = data.get("content_block").and_then(|block| block.at(&["text"])?.text());
@@ -54,23 +54,21 @@ impl MessageDraft {
     }
 
     fn grow(&mut self, data: &ObjectView<'_>) {
-        let delta = data.get("delta").map_or("{}", View::json);
-        let Some(block) = self.block(data) else { return };
-        let mut said = String::new();
-        for (key, value) in entries(delta) {
-            let text = View::from(&*value).text();
-            match (key.as_str(), text) {
+        let Self { blocks, progress, .. } = self;
+        let Some(block) = block(blocks, data) else { return };
+        let delta = data.get("delta").and_then(View::object).unwrap_or_default();
+        for (key, value) in delta.entries() {
+            match (key, value.text()) {
                 ("type", _) => {}
                 ("partial_json", Some(piece)) => block.input.push_str(&piece),
-                ("citation", _) => block.fields.extend("citations", [value]),
+                ("citation", _) => block.fields.extend("citations", raw(value.json())),
                 (_, Some(piece)) => {
-                    block.fields.append(&key, &piece);
-                    said.push_str(if key == "text" { &piece } else { "" });
+                    block.fields.append(key, &piece);
+                    progress.newest_text.push_str(if key == "text" { &piece } else { "" });
                 }
-                (_, None) => block.fields.set(&key, value),
+                (_, None) => raw(value.json()).into_iter().for_each(|value| block.fields.set(key, value)),
             }
         }
-        self.progress.newest_text.push_str(&said);
     }
 
     fn change(&mut self, data: &ObjectView<'_>) {
@@ -80,18 +78,19 @@ impl MessageDraft {
         }
     }
 
-    fn block(&mut self, data: &ObjectView<'_>) -> Option<&mut BlockDraft> {
-        let index = data.number("index")?;
-        let has_room = self.blocks.len() < BLOCKS_MAX || self.blocks.contains_key(&index);
-        has_room.then(|| self.blocks.entry(index).or_default())
-    }
-
     pub(super) fn body(&self) -> String {
         let mut message = self.message.clone();
         message.set("content", raw("[]").expect("an empty list is JSON"));
         message.extend("content", self.blocks.values().map(|block| block.whole().raw()));
         message.raw().get().to_owned()
     }
+}
+
+/// The block that an event is of; none where a stream has too many.
+fn block<'b>(blocks: &'b mut BTreeMap<u64, BlockDraft>, data: &ObjectView<'_>) -> Option<&'b mut BlockDraft> {
+    let index = data.number("index")?;
+    let has_room = blocks.len() < BLOCKS_MAX || blocks.contains_key(&index);
+    has_room.then(|| blocks.entry(index).or_default())
 }
 
 impl BlockDraft {

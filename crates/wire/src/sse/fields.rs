@@ -63,6 +63,14 @@ impl FieldsDraft {
         *self.slot(key) = FieldDraft::Whole(raw);
     }
 
+    /// Puts a JSON value in a field where it does not stand there already: each chunk of a stream says its id again.
+    pub(super) fn set_anew(&mut self, key: &str, json: &str) {
+        let stands = matches!(self.get(key), Some(FieldDraft::Whole(now)) if now.get() == json);
+        if !stands {
+            raw(json).into_iter().for_each(|value| self.set(key, value));
+        }
+    }
+
     /// Puts a value in a field that has none, or an empty text.
     pub(super) fn set_once(&mut self, key: &str, raw: Box<RawValue>) {
         let is_open = self.get(key).is_none_or(|field| match field {

@@ -30,8 +30,8 @@ impl CompletionDraft {
             return EventKind::Error;
         }
         for key in ["id", "model", "usage"] {
-            if let Some(value) = chunk.get(key).and_then(|value| raw(value.json())) {
-                self.around.set(key, value);
+            if let Some(value) = chunk.get(key) {
+                self.around.set_anew(key, value.json());
             }
         }
         let choices = chunk.list("choices").into_iter().filter_map(View::object);
@@ -44,8 +44,9 @@ impl CompletionDraft {
     fn choose(&mut self, choice: &ObjectView<'_>) {
         // A few servers put the last piece, or all of it, in `message`.
         let delta = choice.get("delta").or_else(|| choice.get("message"));
-        for (key, value) in entries(delta.map_or("{}", View::json)) {
-            self.grow(&key, View::from(&*value));
+        let delta = delta.and_then(View::object).unwrap_or_default();
+        for (key, value) in delta.entries() {
+            self.grow(key, value);
         }
         if let Some(reason) = choice.text("finish_reason").filter(|reason| !reason.is_empty()) {
             self.finish_reason = Some(reason.into_owned());

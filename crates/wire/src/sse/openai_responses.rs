@@ -31,7 +31,7 @@ impl ResponseDraft {
         let Some(data) = View::parse(&event.data).ok().and_then(View::object) else {
             return EventKind::Piece;
         };
-        match &*data.shared("type") {
+        match &*data.text("type").unwrap_or_default() {
             "response.output_item.added" => self.put(&data, Item::open),
             "response.output_item.done" => self.put(&data, |json| raw(json).map(Item::Done)),
             "response.output_text.delta" | "response.refusal.delta" => {

@@ -77,7 +77,9 @@ async fn what_waits_for_a_session_that_was_given_back_is_stored_all_the_same() {
     store.release(lease).await;
     // As one that waited in front of a full disk.
     store.commit(lease, 0, saying("where is the parser?")).await.expect("it is committed");
-    let again = store.lease(lease.session).await.expect("it answers").expect("nobody has it any more");
+    // Another process may have it, too.
+    let other = SqliteStore::open(&folder.path().join("epitome.db")).expect("it opens");
+    let again = other.lease(lease.session).await.expect("it answers").expect("nobody has it any more");
     assert!(again.fence > lease.fence);
     assert_eq!(store.open(lease.session).await.expect("it is there").log.len(), 1);
 }
@@ -105,5 +107,8 @@ async fn numbers_that_no_session_has_are_given_again_and_none_twice() {
     let fourth = SqliteStore::open(&path).expect("it opens");
     given.extend([begin(&fourth).await, fourth.create(TenantId::LOCAL).await.expect("a session").0]);
     assert_eq!(given[5..], [19, 35]);
+    // A client that is new to the store goes on with the numbers that are there.
+    let other = fourth.begin(TenantId([7; 32])).await.expect("a session");
+    assert_eq!(other.session.0, 20);
     assert_eq!(fourth.check().await.expect("it answers"), []);
 }

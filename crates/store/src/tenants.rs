@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 /// Numbers of tenants, and of sessions theirs, as far as they were needed.
 #[derive(Debug, Default)]
-pub(super) struct TenantTable {
+pub(crate) struct TenantTable {
     numbers: HashMap<TenantId, i64>,
     sessions: HashMap<SessionId, i64>,
 }
@@ -14,30 +14,30 @@ pub(super) struct TenantTable {
 const REMEMBERED_MAX: usize = 65_536;
 
 impl TenantTable {
-    pub(super) fn number(&self, tenant: TenantId) -> Option<i64> {
+    pub(crate) fn number(&self, tenant: TenantId) -> Option<i64> {
         self.numbers.get(&tenant).copied()
     }
 
     /// The number of the tenant of a session.
-    pub(super) fn of_session(&self, session: SessionId) -> Option<i64> {
+    pub(crate) fn of_session(&self, session: SessionId) -> Option<i64> {
         self.sessions.get(&session).copied()
     }
 
-    pub(super) fn remember(&mut self, tenant: TenantId, number: i64) {
+    pub(crate) fn remember(&mut self, tenant: TenantId, number: i64) {
         if self.numbers.len() >= REMEMBERED_MAX {
             self.numbers.clear();
         }
         self.numbers.insert(tenant, number);
     }
 
-    pub(super) fn remember_session(&mut self, session: SessionId, tenant: i64) {
+    pub(crate) fn remember_session(&mut self, session: SessionId, tenant: i64) {
         if self.sessions.len() >= REMEMBERED_MAX {
             self.sessions.clear();
         }
         self.sessions.insert(session, tenant);
     }
 
-    pub(super) fn forget_session(&mut self, session: SessionId) {
+    pub(crate) fn forget_session(&mut self, session: SessionId) {
         self.sessions.remove(&session);
     }
 }
