@@ -271,6 +271,7 @@ mod tests {
     }
 
     #[tokio::test]
+    #[expect(clippy::async_yields_async, reason = "what is asked of the stuck thread is answered at the end")]
     async fn a_thread_that_is_stuck_keeps_neither_others_nor_the_end_waiting() {
         let (begun, go_on) = (Arc::new(Notify::new()), Arc::new(Barrier::new(2)));
         let stuck = {
