@@ -26,7 +26,7 @@ use tower_service::Service;
 /// A connection that is not made by then will not be made.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(20);
 
-/// So often a connection over which nothing goes is tried, and so often in vain: what lies between may have forgotten it.
+/// Idle connections are probed this often, and given up after so many probes without an answer: what lies between may have forgotten them.
 const KEEPALIVE_TIME: Duration = Duration::from_secs(15);
 const KEEPALIVE_RETRIES: u32 = 3;
 
@@ -43,7 +43,7 @@ type ConnectFuture<T> = Pin<Box<dyn Future<Output = Result<T, ConnectError>> + S
 #[derive(Clone)]
 pub(super) struct ProviderConnector {
     network: NetworkConnector,
-    /// What a provider is spoken to with: it is told of HTTP/2.
+    /// For the provider itself; offers HTTP/2 by ALPN.
     tls: Arc<ClientConfig>,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct ProviderConnector {
 struct NetworkConnector {
     tcp: HttpConnector,
     proxies: Arc<Matcher>,
-    /// What a proxy is spoken to with.
+    /// For a proxy; offers nothing by ALPN, since proxies are spoken to in HTTP/1.1.
     tls: Arc<ClientConfig>,
 }
 
@@ -62,7 +62,7 @@ type NetworkStream = MaybeHttpsStream<TokioIo<TcpStream>>;
 /// A connection to a provider.
 pub(super) struct ProviderStream {
     stream: MaybeHttpsStream<NetworkStream>,
-    /// Whether a proxy at its other end is told of each request where that goes.
+    /// Whether requests over it name their whole address, as a proxy that forwards them needs.
     is_proxied: bool,
     /// What was made of it so far.
     uses: ConnectionUse,
@@ -73,8 +73,8 @@ impl ProviderConnector {
     pub(super) fn from_env() -> Result<Self, rustls::Error> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-        let plain = versions.with_platform_verifier()?.with_no_client_auth();
-        let mut tls = plain.clone();
+        let without_alpn = versions.with_platform_verifier()?.with_no_client_auth();
+        let mut tls = without_alpn.clone();
         tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
@@ -86,15 +86,20 @@ impl ProviderConnector {
         tcp.set_tcp_user_timeout(Some(UNACKNOWLEDGED_TIME_MAX));
         // Shared among the addresses that a name has, so that one which swallows what is sent leaves time for the next.
         tcp.set_connect_timeout(Some(CONNECT_TIME_MAX));
-        let network = NetworkConnector { tcp, proxies: Arc::new(Matcher::from_env()), tls: Arc::new(plain) };
+        let network =
+            NetworkConnector { tcp, proxies: Arc::new(Matcher::from_env()), tls: Arc::new(without_alpn) };
         Ok(Self { network, tls: Arc::new(tls) })
     }
 
     /// What a proxy is to be told with a request to this address that it passes on itself.
     pub(super) fn proxy_authorization(&self, to: &Uri) -> Option<HeaderValue> {
+        self.forwarding_proxy(to)?.basic_auth().cloned()
+    }
+
+    /// The proxy that passes on each request to this address, which it reads; through TLS it sees none.
+    fn forwarding_proxy(&self, to: &Uri) -> Option<Intercept> {
         let is_plain = to.scheme() == Some(&Scheme::HTTP);
-        let proxy = is_plain.then(|| self.network.proxies.intercept(to)).flatten();
-        proxy.and_then(|proxy| proxy.basic_auth().cloned())
+        is_plain.then(|| self.network.proxies.intercept(to)).flatten()
     }
 }
 
@@ -144,8 +149,7 @@ impl Service<Uri> for ProviderConnector {
     }
 
     fn call(&mut self, to: Uri) -> Self::Future {
-        let is_plain = to.scheme() == Some(&Scheme::HTTP);
-        let is_proxied = is_plain && self.network.proxies.intercept(&to).is_some();
+        let is_proxied = self.forwarding_proxy(&to).is_some();
         let connecting = HttpsConnector::from((self.network.clone(), self.tls.clone())).call(to);
         Box::pin(async move {
             let late = |_| format!("no connection was made in {} seconds", CONNECT_TIME_MAX.as_secs());
