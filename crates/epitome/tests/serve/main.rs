@@ -10,6 +10,7 @@ mod lessons;
 mod log;
 mod newest_work;
 mod observe;
+mod outage;
 mod paths;
 mod session_model;
 mod speculation;
