@@ -57,7 +57,9 @@ async fn a_file_of_a_later_version_is_refused_and_stays_as_it_is() {
         let place = TestStore::sqlite();
         drop(open(&place).await.expect("it is made"));
         let tables = Connection::open(path(&place)).expect("it is there");
-        tables.execute_batch(&format!("PRAGMA user_version = 99; PRAGMA journal_mode = {mode}")).expect("it is");
+        tables
+            .execute_batch(&format!("PRAGMA user_version = 99; PRAGMA journal_mode = {mode}"))
+            .expect("it is");
         drop(tables);
         let before = files(&place);
         let refused = open(&place).await.map(drop).expect_err("it is of a later version");

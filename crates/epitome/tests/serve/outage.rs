@@ -10,7 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 
 const MODEL: &str = "claude-haiku-4-5";
-const WINDOW: [&str; 2] = ["--window", "20000"];
+const WINDOW: [&str; 2] = ["--window", "14000"];
 /// Enough for a compaction in each part of a conversation of three: before the store fails, while it does, and behind that.
 const TURNS: usize = 22;
 /// Longer than a store that failed is left alone.
@@ -52,11 +52,20 @@ fn stored_texts(stage: &Stage, address: &str) -> Vec<String> {
     assert_eq!(sessions["stored"]["found"], 1, "{sessions}");
     let history = told(stage, address, &["history", "s0001"]);
     let rows = history["entries"].as_array().expect("a list").iter();
-    let messages = rows.filter(|row| ["user", "assistant"].contains(&row["kind"].as_str().expect("a kind")));
+    let messages = rows.filter(|row| ["user", "reply"].contains(&row["kind"].as_str().expect("a kind")));
     let ids: Vec<&str> = messages.map(|row| row["id"].as_str().expect("an id")).collect();
     let shown = told(stage, address, &[&["show", "s0001"], &ids[..]].concat());
-    let text = |shown: &Value| shown["message"]["blocks"][0]["text"].as_str().expect("words alone").to_owned();
+    let text =
+        |shown: &Value| shown["message"]["blocks"][0]["text"].as_str().expect("words alone").to_owned();
     shown.as_array().expect("a list").iter().map(text).collect()
+}
+
+/// Where two lists of texts begin to differ, and the texts there.
+fn first_difference(one: &[String], other: &[String]) -> Option<(usize, Option<String>, Option<String>)> {
+    let brief = |text: &String| text.chars().take(60).collect();
+    let differs = |&at: &usize| one.get(at) != other.get(at);
+    let at = (0..one.len().max(other.len())).find(differs)?;
+    Some((at, one.get(at).map(brief), other.get(at).map(brief)))
 }
 
 /// Holds a server to a conversation through an outage; `is_restarted` says whether it has what came before from the store alone.
@@ -71,8 +80,12 @@ fn hold_through(address: &str, is_restarted: bool, outage: &Outage<'_>) {
         }
         turn.set(turn.get() + turns);
     };
-    let compactions =
-        |proxy: &Proxy<'_>| proxy.compactions().iter().filter(|one| one["outcome"] == "compacted").count();
+    let compactions = |proxy: &Proxy<'_>| {
+        if proxy.sessions().len() > 1 {
+            panic!("{} {}", proxy.stage.told(), turn.get())
+        }
+        proxy.compactions().iter().filter(|one| one["outcome"] == "compacted").count()
+    };
     talk_on(&mut talk, &proxy, TURNS);
     if is_restarted {
         assert!(proxy.interrupt(), "it ends well");
@@ -96,7 +109,8 @@ fn hold_through(address: &str, is_restarted: bool, outage: &Outage<'_>) {
         "{log}"
     );
     assert!(proxy.interrupt(), "it ends well");
-    assert_eq!(stored_texts(&stage, address), texts(&talk.messages), "each message once, in its place");
+    let (stored, said) = (stored_texts(&stage, address), texts(&talk.messages));
+    assert_eq!(first_difference(&stored, &said), None, "each message once, in its place: {log}");
     assert_eq!(told(&stage, address, &["doctor"])["problems"], serde_json::json!([]));
     // Whoever goes on from the store alone sends what follows.
     talk_on(&mut talk, &serve(&stage, address), 1);

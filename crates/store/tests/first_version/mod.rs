@@ -38,7 +38,8 @@ pub(crate) async fn write(path: &Path) -> SessionId {
         let copy = format!("INSERT OR REPLACE INTO main.{table} SELECT * FROM source.{table}");
         tables.execute(&copy, []).expect("it holds the same");
     }
-    let rest = "UPDATE sessions SET indexed = 0; DETACH source; PRAGMA user_version = 1; PRAGMA journal_mode = WAL";
+    let rest =
+        "UPDATE sessions SET indexed = 0; DETACH source; PRAGMA user_version = 1; PRAGMA journal_mode = WAL";
     tables.execute_batch(rest).expect("it is as it was left");
     session
 }
