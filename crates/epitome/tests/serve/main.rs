@@ -12,6 +12,7 @@ mod newest_work;
 mod observe;
 mod outage;
 mod paths;
+mod replicas;
 mod session_model;
 mod speculation;
 mod stage;

@@ -1,8 +1,8 @@
 //! A provider, a proxy in front of it, and conversations that go through both.
 
 use epitome_upstream::{Handle, Keep, Kind, Recorded, Report, Script, Upstream};
-use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -199,8 +199,17 @@ impl Proxy<'_> {
 
     /// Asks it to stop, as ctrl-c does.
     pub(crate) fn signal(&self) {
+        self.send("-INT");
+    }
+
+    /// Ends it as a machine does that loses its power.
+    pub(crate) fn kill(&self) {
+        self.send("-KILL");
+    }
+
+    fn send(&self, signal: &str) {
         let id = self.child.id().to_string();
-        Command::new("kill").args(["-INT", &id]).status().expect("signals can be sent");
+        Command::new("kill").args([signal, &id]).status().expect("signals can be sent");
     }
 
     /// Whether it still runs.
@@ -264,9 +273,12 @@ impl Proxy<'_> {
         })
     }
 
+    fn request(&self, path: &str, headers: &HeaderMap, body: &Value) -> RequestBuilder {
+        self.stage.client.post(format!("{}{path}", self.address)).headers(headers.clone()).json(body)
+    }
+
     async fn post(&self, path: &str, headers: &HeaderMap, body: &Value) -> (u16, Value) {
-        let request = self.stage.client.post(format!("{}{path}", self.address)).headers(headers.clone());
-        let response = request.json(body).send().await.expect("the proxy answers");
+        let response = self.request(path, headers, body).send().await.expect("the proxy answers");
         let status = response.status().as_u16();
         (status, response.json().await.unwrap_or_default())
     }
@@ -341,11 +353,19 @@ impl Talk {
 
     /// Sends it as it stands; the provider's answer, whatever it is.
     pub(crate) async fn answer(&self, proxy: &Proxy<'_>) -> (u16, Value) {
-        let path = match self.speech {
+        proxy.post(self.path(), &self.headers, &self.body()).await
+    }
+
+    /// The same to a proxy that may end meanwhile; whether there is an answer.
+    pub(crate) async fn is_answered(&self, proxy: &Proxy<'_>) -> bool {
+        proxy.request(self.path(), &self.headers, &self.body()).send().await.is_ok()
+    }
+
+    fn path(&self) -> &'static str {
+        match self.speech {
             Speech::Anthropic => "/v1/messages",
             Speech::Chat => "/v1/chat/completions",
-        };
-        proxy.post(path, &self.headers, &self.body()).await
+        }
     }
 
     /// The same, which must succeed; what the model says.
