@@ -13,6 +13,10 @@ const MODEL: &str = "claude-haiku-4-5";
 const WINDOW: [&str; 2] = ["--window", "14000"];
 /// Enough for a compaction in each part of a conversation of three: before the store fails, while it does, and behind that.
 const TURNS: usize = 22;
+/// It has been compacted five times by then, which leaves enough out of view, and is not to be again for some turns.
+const COMPACTED: usize = 43;
+/// More do not fit the window.
+const TURNS_IN_VIEW_MAX: usize = 18;
 /// Longer than a store that failed is left alone.
 const RETRY: Duration = Duration::from_millis(2_100);
 /// What a conversation is told by once its store fails, and once it answers.
@@ -80,12 +84,8 @@ fn hold_through(address: &str, is_restarted: bool, outage: &Outage<'_>) {
         }
         turn.set(turn.get() + turns);
     };
-    let compactions = |proxy: &Proxy<'_>| {
-        if proxy.sessions().len() > 1 {
-            panic!("{} {}", proxy.stage.told(), turn.get())
-        }
-        proxy.compactions().iter().filter(|one| one["outcome"] == "compacted").count()
-    };
+    let compactions =
+        |proxy: &Proxy<'_>| proxy.compactions().iter().filter(|one| one["outcome"] == "compacted").count();
     talk_on(&mut talk, &proxy, TURNS);
     if is_restarted {
         assert!(proxy.interrupt(), "it ends well");
@@ -157,4 +157,29 @@ fn a_conversation_goes_on_while_its_database_is_stopped() {
         let outage = Outage { begin: &|_| postgres.stop(), end: &|_| postgres.start_again() };
         hold_through(&postgres.database(), is_restarted, &outage);
     }
+}
+
+/// What a compaction reads is not at hand, so that none can be made in the session itself.
+#[test]
+fn a_session_that_is_known_in_part_goes_on_anew_in_memory_until_its_database_answers() {
+    let (postgres, stage) = (TestPostgres::start(&[]), Stage::new(""));
+    let address = postgres.database();
+    // Whoever writes summaries beforehand reads all of a session.
+    stage.settings("[speculate]\nenabled = false\n");
+    let mut talk = Talk::new(Speech::Anthropic, MODEL).with("x-api-key", "a-clients-key");
+    let proxy = serve(&stage, &address);
+    // Right behind its fifth compaction.
+    (0..COMPACTED).for_each(|turn| talk.say(&proxy, &words(turn)));
+    assert!(proxy.interrupt(), "it ends well");
+    let proxy = serve(&stage, &address);
+    talk.say(&proxy, &words(COMPACTED));
+    postgres.stop();
+    (0..TURNS).for_each(|turn| talk.say(&proxy, &words(COMPACTED + 1 + turn)));
+    postgres.start_again();
+    std::thread::sleep(RETRY);
+    (0..2).for_each(|turn| talk.say(&proxy, &words(COMPACTED + TURNS + 1 + turn)));
+    let longest = stage.arrived().iter().map(Vec::len).max();
+    assert!(longest < Some(TURNS_IN_VIEW_MAX * 2), "{longest:?} messages do not fit: {}", stage.told());
+    assert!(proxy.interrupt(), "it ends well");
+    assert_eq!(first_difference(&stored_texts(&stage, &address), &texts(&talk.messages)), None);
 }
