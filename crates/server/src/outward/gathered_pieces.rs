@@ -87,7 +87,7 @@ mod tests {
 
     /// What comes of pieces of these sizes, and the texts that are an error or, where empty, a pause.
     async fn sizes(pieces: &[Result<usize, &'static str>]) -> Vec<Result<usize, &'static str>> {
-        let mut left = pieces.to_vec().into_iter().peekable();
+        let mut left = pieces.iter().copied().peekable();
         let pieces = stream::poll_fn(move |context| match left.next() {
             Some(Err("")) => {
                 context.waker().wake_by_ref();
