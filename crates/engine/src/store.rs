@@ -164,6 +164,14 @@ pub enum StoreError {
         /// The messages.
         ids: Vec<EntryId>,
     },
+    /// Messages that cannot be read while the store fails, in the order they were asked for.
+    #[error("the store of {session} fails, and {} cannot be read until it answers", counted(ids))]
+    OutOfReach {
+        /// The session.
+        session: SessionId,
+        /// The messages.
+        ids: Vec<EntryId>,
+    },
     /// Others have appended since the writer looked.
     #[error("{session} has {found} entries, not the {expected} its writer saw; read it again")]
     Conflict {

@@ -4,6 +4,7 @@
 mod body_writer;
 mod forecast;
 mod intake;
+mod obstacle;
 mod place;
 mod prefixes;
 mod recovery;
@@ -27,14 +28,15 @@ use crate::rules::SessionRule;
 use crate::server_state::{ServerState, note_step};
 use crate::{blocking, body_edit, client_compaction, client_wait};
 use bytes::Bytes;
-use epitome_engine::store::{SessionId, StoreError};
+use epitome_engine::store::SessionId;
 use epitome_engine::{Checkout, EngineError, LookPoint, NoWindow, PreparedSession, RequestWaiter, Session};
 use epitome_wire::Protocol;
 use epitome_wire::overflow::OverflowFigures;
 use futures_util::future::{BoxFuture, Either, select};
 use std::pin::pin;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use whole_history::HistoryView;
 
 /// A body ready to be sent.
@@ -125,16 +127,6 @@ fn walk_at(
     })
 }
 
-/// So long a request waits for others that work on its session: longer than a lease whose holder has died.
-const OTHERS_TIME: Duration = Duration::from_secs(15);
-/// Then it looks again.
-const OTHERS_PAUSE: Duration = Duration::from_millis(50);
-
-/// Whether another process, or another replica, stands in the way.
-fn is_by_others(error: &StoreError) -> bool {
-    matches!(error, StoreError::Leased(_) | StoreError::Fenced(_) | StoreError::Conflict { .. })
-}
-
 /// One walk under way.
 struct Walk<'w> {
     state: &'w Arc<ServerState>,
@@ -145,6 +137,8 @@ struct Walk<'w> {
     pace: Pace,
     /// Whether the client has its own summary made by this request.
     compacts_by_itself: bool,
+    /// Whether it goes on without what the store has of its session, which cannot be had.
+    forgets: AtomicBool,
     /// What was made or put to use for the request.
     rebuilt: Mutex<CompactionUse>,
 }
@@ -156,8 +150,8 @@ impl<'w> Walk<'w> {
         client: &'w ClientLine,
         waiter: RequestWaiter,
     ) -> Self {
-        let rebuilt = Mutex::default();
-        Self { state, request, client, waiter, pace: Pace::Any, compacts_by_itself: false, rebuilt }
+        let (forgets, rebuilt) = (AtomicBool::new(false), Mutex::default());
+        Self { state, request, client, waiter, pace: Pace::Any, compacts_by_itself: false, forgets, rebuilt }
     }
 }
 
@@ -170,24 +164,12 @@ impl Walk<'_> {
         }
     }
 
-    /// The walk, taken up anew while others work on the session, or have done so meanwhile.
+    /// The walk, taken up anew where something stood in its way that can be got past.
     async fn run_alone(&self, attempt: Attempt) -> Result<Option<PreparedRequest>, WalkError> {
-        let until = Instant::now() + OTHERS_TIME;
+        let begun = Instant::now();
         loop {
             match self.run(attempt).await {
-                Err(WalkError::Engine(EngineError::Store(error)))
-                    if is_by_others(&error) && Instant::now() < until =>
-                {
-                    tokio::time::sleep(OTHERS_PAUSE).await;
-                }
-                Err(WalkError::Leaving(_)) if Instant::now() < until => {
-                    tokio::time::sleep(OTHERS_PAUSE).await;
-                }
-                Err(WalkError::Engine(EngineError::Store(StoreError::NotKept { session, ids })))
-                    if Instant::now() < until =>
-                {
-                    self.supply(session, &ids).await?;
-                }
+                Err(error) => self.get_past(error, attempt, begun).await?,
                 ended => return ended,
             }
         }
@@ -257,7 +239,10 @@ impl Walk<'_> {
                 }
                 let acted = match self.pace {
                     Pace::Light => self.state.engine.prepare_if_calm(checkout).await.transpose(),
-                    Pace::Any => Some(self.state.engine.prepare(checkout).await),
+                    Pace::Any => {
+                        self.let_others_find(checkout).await?;
+                        Some(self.state.engine.prepare(checkout).await)
+                    }
                 };
                 self.settle(session, acted.ok_or(WalkError::Heavy)?)?
             }
@@ -297,6 +282,18 @@ impl Walk<'_> {
         if is_light { Ok(()) } else { Err(WalkError::Heavy) }
     }
 
+    /// Has stored what was said before a model is asked to write a summary of it: another server that is sent the same meanwhile finds
+    /// who is at work on it, and waits.
+    async fn let_others_find(&self, checkout: &Checkout) -> Result<(), EngineError> {
+        let engine = &self.state.engine;
+        let may_be_looked_for = self.state.neighbours.may_be() && engine.has_deferred(checkout.session);
+        let may_ask = checkout.driver.ports().model.is_some();
+        if may_be_looked_for && may_ask && !engine.is_calm_at(checkout, LookPoint::Call).await? {
+            engine.flush(checkout.session).await?;
+        }
+        Ok(())
+    }
+
     /// Says once that a provider is asked to leave out what is too much without a word.
     fn tell_of_truncation(&self, session: SessionId) {
         let Request { protocol, body, tenant, .. } = self.request;
@@ -312,10 +309,10 @@ impl Walk<'_> {
         session: SessionId,
         acted: Result<PreparedSession, EngineError>,
     ) -> Result<PreparedSession, EngineError> {
-        let acted = acted.inspect_err(|error| match error {
-            // Nothing is wrong: the client has gone, and its next request begins anew.
-            EngineError::NobodyWaits => {}
-            error => self.state.tell(NoticeKind::Failed { session, why: error.to_string() }),
+        let acted = acted.inspect_err(|error| {
+            if Self::is_told(error) {
+                self.state.tell(NoticeKind::Failed { session, why: error.to_string() });
+            }
         })?;
         note_step(self.state, session, &acted);
         self.note_rebuilt(acted.step.record.as_deref());

@@ -5,18 +5,21 @@
 //! what is committed to them waits, in order and within a limit. Conversations that nobody here knows are begun in memory; once
 //! the store answers, their next request is taken up there. What waits is not on disk, and whoever runs the program is told so.
 
+mod catch_up;
+mod failure;
 mod notice;
 mod pending;
 mod state;
 
 pub use notice::StandbyNotice;
 
+use self::failure::{is_passing, out_of_reach, unstored};
 use self::pending::PendingBatch;
 use self::state::State;
 use epitome_core::{EntryId, Message};
 use epitome_engine::store::{
-    ChainHash, CommitBatch, EventPosition, FaultKind, Lease, Memo, MemoryStore, MessageLocation, QueuedInput,
-    SearchHit, SearchQuery, SessionId, Store, StoreError, StoredEvent, StoredRecord, StoredSession, TenantId,
+    ChainHash, CommitBatch, EventPosition, Lease, Memo, MemoryStore, MessageLocation, QueuedInput, SearchHit,
+    SearchQuery, SessionId, Store, StoreError, StoredEvent, StoredRecord, StoredSession, TenantId,
 };
 use epitome_engine::{BoxFuture, LivePart};
 use futures_util::lock::Mutex as AsyncMutex;
@@ -59,6 +62,11 @@ impl StandbyStore {
         self.state().retry_at.is_some_and(|at| Instant::now() < at)
     }
 
+    /// Whether the store has failed, and has not taken anything since.
+    fn is_failing(&self) -> bool {
+        self.state().retry_at.is_some()
+    }
+
     /// Notes that the store failed; the error, where it is not one that passes.
     fn note_failure(&self, error: StoreError) -> Result<(), StoreError> {
         let StoreError::Fault(fault) = error else { return Err(error) };
@@ -72,8 +80,21 @@ impl StandbyStore {
         Ok(())
     }
 
-    /// Tries the store; none while it fails.
+    /// Tries to write to the store; none while it fails.
     async fn attempt<T>(
+        &self,
+        work: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<Option<T>, StoreError> {
+        let done = self.look(work).await?;
+        if done.is_some() {
+            self.catch_up().await;
+        }
+        Ok(done)
+    }
+
+    /// Tries to ask the store; none while it fails. One that answers may be full all the same: that it takes something only what
+    /// waits can show.
+    async fn look<T>(
         &self,
         work: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<Option<T>, StoreError> {
@@ -81,65 +102,21 @@ impl StandbyStore {
             return Ok(None);
         }
         match work.await {
-            Ok(done) => {
-                self.catch_up().await;
-                Ok(Some(done))
-            }
+            Ok(done) => Ok(Some(done)),
             Err(error) => self.note_failure(error).map(|()| None),
         }
     }
 
-    /// Stores what waits, now that the store has answered.
-    async fn catch_up(&self) {
-        if self.state().retry_at.is_none() {
-            return;
+    /// Asks the store for what nobody else has, also while it takes nothing. That it failed is noted for whoever goes on without.
+    async fn read<T>(&self, work: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+        let read = work.await;
+        if let Err(StoreError::Fault(fault)) = &read
+            && !self.is_down()
+        {
+            // What does not pass is told by whoever asked.
+            drop(self.note_failure(fault.clone().into()));
         }
-        let _alone = self.hand_over.lock().await;
-        if self.state().retry_at.is_none() {
-            return;
-        }
-        let mut stored = 0;
-        loop {
-            let Some(PendingBatch { lease, expected, batch }) = self.state().pending.first() else { break };
-            match self.inner.commit(lease, expected, batch).await {
-                Ok(_) => {
-                    self.state().pending.remove_first();
-                    stored += 1;
-                }
-                Err(error @ StoreError::Fault(_)) => {
-                    if self.note_failure(error).is_ok() {
-                        return;
-                    }
-                    self.lose(lease.session);
-                }
-                // Others have had the session meanwhile.
-                Err(_) => self.lose(lease.session),
-            }
-        }
-        let mut state = self.state();
-        state.retry_at = None;
-        // What was begun in memory is taken up in the store by its next request.
-        (state.spare, state.begun) = (Arc::default(), 0);
-        drop(state);
-        (self.tell)(&StandbyNotice::Answers { stored });
-    }
-
-    /// Stores what waits, where that can be done now, and tells how many sessions end unstored: nobody will bring them again.
-    pub async fn close(&self) {
-        if self.state().pending.sessions() > 0 {
-            self.catch_up().await;
-        }
-        let state = self.state();
-        let (cut, begun) = (state.pending.sessions(), state.begun);
-        drop(state);
-        if cut + begun > 0 {
-            (self.tell)(&StandbyNotice::Unstored { cut, begun });
-        }
-    }
-
-    fn lose(&self, session: SessionId) {
-        let batches = self.state().pending.forget(session);
-        (self.tell)(&StandbyNotice::Lost { session, batches });
+        read
     }
 
     /// Keeps a batch until it can be stored.
@@ -167,14 +144,6 @@ impl StandbyStore {
     }
 }
 
-/// Whether a failure is one that passes: what is damaged, or of a later version, stays so.
-fn is_passing(kind: FaultKind) -> bool {
-    match kind {
-        FaultKind::Full | FaultKind::ReadOnly | FaultKind::Gone | FaultKind::Busy => true,
-        FaultKind::Newer | FaultKind::Damaged | FaultKind::Other => false,
-    }
-}
-
 fn spare_id(id: SessionId) -> SessionId {
     SessionId(id.0 + SPARE_FROM)
 }
@@ -192,7 +161,7 @@ impl Store for StandbyStore {
 
     fn begin(&self, tenant: TenantId) -> BoxFuture<'_, Result<Lease, StoreError>> {
         Box::pin(async move {
-            if let Some(lease) = self.attempt(self.inner.begin(tenant)).await? {
+            if let Some(lease) = self.look(self.inner.begin(tenant)).await? {
                 self.state().held.insert(lease.session, Some(tenant));
                 return Ok(lease);
             }
@@ -204,21 +173,21 @@ impl Store for StandbyStore {
     fn open(&self, session: SessionId) -> BoxFuture<'_, Result<StoredSession, StoreError>> {
         match self.spare(session) {
             Some((spare, id)) => Box::pin(async move { spare.open(id).await }),
-            None => self.inner.open(session),
+            None => Box::pin(self.read(self.inner.open(session))),
         }
     }
 
     fn open_whole(&self, session: SessionId) -> BoxFuture<'_, Result<StoredSession, StoreError>> {
         match self.spare(session) {
             Some((spare, id)) => Box::pin(async move { spare.open_whole(id).await }),
-            None => self.inner.open_whole(session),
+            None => Box::pin(self.read(self.inner.open_whole(session))),
         }
     }
 
     fn records(&self, session: SessionId) -> BoxFuture<'_, Result<Vec<StoredRecord>, StoreError>> {
         match self.spare(session) {
             Some((spare, id)) => Box::pin(async move { spare.records(id).await }),
-            None => self.inner.records(session),
+            None => Box::pin(self.read(self.inner.records(session))),
         }
     }
 
@@ -239,11 +208,20 @@ impl Store for StandbyStore {
         if let Some((spare, id)) = self.spare(session) {
             return Box::pin(async move { spare.originals(id, ids).await });
         }
-        let waiting = self.state().pending.messages(session, ids);
-        match waiting {
-            Some(all) => Box::pin(std::future::ready(Ok(all))),
-            None => self.inner.originals(session, ids),
-        }
+        Box::pin(async move {
+            let waiting = self.state().pending.messages(session, ids);
+            let stored: Vec<EntryId> = ids.iter().copied().filter(|id| !waiting.contains_key(id)).collect();
+            let read = match stored.is_empty() {
+                true => Vec::new(),
+                false => {
+                    let read = self.read(self.inner.originals(session, &stored)).await;
+                    read.map_err(|error| out_of_reach(error, session, &stored))?
+                }
+            };
+            let mut read = read.into_iter();
+            let one = |id: &EntryId| waiting.get(id).cloned().or_else(|| read.next());
+            Ok(ids.iter().filter_map(one).collect())
+        })
     }
 
     fn find<'a>(
@@ -252,11 +230,13 @@ impl Store for StandbyStore {
         chain: &'a [ChainHash],
     ) -> BoxFuture<'a, Result<Option<MessageLocation>, StoreError>> {
         Box::pin(async move {
-            if let Some(found) = self.attempt(self.inner.find(tenant, chain)).await? {
-                if let Some(place) = found {
-                    self.state().held.insert(place.session, Some(tenant));
-                }
-                return Ok(found);
+            self.catch_up_where_due().await;
+            let found = self.look(self.inner.find(tenant, chain)).await?;
+            if let Some(Some(place)) = found {
+                self.state().held.insert(place.session, Some(tenant));
+            }
+            if !self.is_failing() {
+                return Ok(found.flatten());
             }
             let (known, spare) = {
                 let state = self.state();
@@ -264,7 +244,7 @@ impl Store for StandbyStore {
             };
             let begun = spare.find(tenant, chain).await?;
             let begun = begun.map(|place| MessageLocation { session: spare_id(place.session), ..place });
-            Ok([known, begun].into_iter().flatten().max_by_key(|place| place.depth))
+            Ok([found.flatten(), known, begun].into_iter().flatten().max_by_key(|place| place.depth))
         })
     }
 
@@ -274,7 +254,9 @@ impl Store for StandbyStore {
         chain: &'a [ChainHash],
     ) -> BoxFuture<'a, Result<Vec<Option<MessageLocation>>, StoreError>> {
         Box::pin(async move {
-            if let Some(traced) = self.attempt(self.inner.trace(tenant, chain)).await? {
+            if let Some(traced) = self.look(self.inner.trace(tenant, chain)).await?
+                && !self.is_failing()
+            {
                 return Ok(traced);
             }
             let mut traced = Vec::with_capacity(chain.len());
@@ -298,9 +280,7 @@ impl Store for StandbyStore {
             // What waits goes first.
             if self.state().pending.waits(lease.session) {
                 self.keep(lease, expected, batch)?;
-                if !self.is_down() {
-                    self.catch_up().await;
-                }
+                self.catch_up_where_due().await;
                 return Ok(EventPosition::default());
             }
             match self.attempt(self.inner.commit(lease, expected, batch.clone())).await? {
@@ -315,10 +295,15 @@ impl Store for StandbyStore {
 
     fn lease(&self, session: SessionId) -> BoxFuture<'_, Result<Option<Lease>, StoreError>> {
         Box::pin(async move {
-            match self.spare(session) {
-                Some((spare, id)) => Ok(spare.lease(id).await?.map(|lease| Lease { session, ..lease })),
-                None => self.inner.lease(session).await,
+            if let Some((spare, id)) = self.spare(session) {
+                return Ok(spare.lease(id).await?.map(|lease| Lease { session, ..lease }));
             }
+            self.catch_up_where_due().await;
+            if self.state().is_kept_back(session) {
+                // What waits for it is not in what would be opened.
+                return Err(unstored(session));
+            }
+            self.read(self.inner.lease(session)).await
         })
     }
 
@@ -327,17 +312,21 @@ impl Store for StandbyStore {
             if let Some((spare, session)) = self.spare(lease.session) {
                 return spare.hold(Lease { session, ..lease }).await;
             }
+            self.catch_up_where_due().await;
             // Nobody can have taken it through a store that answers nobody; where others can reach it, what waits is refused.
-            Ok(self.attempt(self.inner.hold(lease)).await?.unwrap_or(true))
+            Ok(self.look(self.inner.hold(lease)).await?.unwrap_or(true))
         })
     }
 
     fn release(&self, lease: Lease) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.state().held.remove(&lease.session);
-            match self.spare(lease.session) {
-                Some((spare, session)) => spare.release(Lease { session, ..lease }).await,
-                None => self.inner.release(lease).await,
+            if let Some((spare, session)) = self.spare(lease.session) {
+                return spare.release(Lease { session, ..lease }).await;
+            }
+            // Once it is given back, what waits could not be stored any more.
+            if !self.state().keep_back(lease) {
+                self.inner.release(lease).await;
             }
         })
     }
@@ -360,11 +349,20 @@ impl Store for StandbyStore {
     }
 
     fn enqueue(&self, session: SessionId, input: Arc<Message>) -> BoxFuture<'_, Result<u64, StoreError>> {
-        self.inner.enqueue(session, input)
+        match self.spare(session) {
+            Some((spare, id)) => Box::pin(async move { spare.enqueue(id, input).await }),
+            None => self.inner.enqueue(session, input),
+        }
     }
 
     fn queued(&self, session: SessionId) -> BoxFuture<'_, Result<Vec<QueuedInput>, StoreError>> {
-        self.inner.queued(session)
+        Box::pin(async move {
+            match self.spare(session) {
+                Some((spare, id)) => spare.queued(id).await,
+                // What waits there is delivered by whoever speaks when it answers.
+                None => Ok(self.look(self.inner.queued(session)).await?.unwrap_or_default()),
+            }
+        })
     }
 
     fn search<'a>(&'a self, query: &'a SearchQuery) -> BoxFuture<'a, Result<Vec<SearchHit>, StoreError>> {

@@ -4,6 +4,7 @@
 //! takes compactions back, and says on standard output which call of the store it is at and what was acknowledged. It is killed
 //! after some time, or while it is at a call. `EPITOME_CRASHES` says how often; `make test-crash` does so 500 times on each store.
 
+mod first_version;
 mod history;
 mod watched;
 
@@ -16,6 +17,7 @@ use history::{checkout, hold_history, hold_settled, said};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
 use std::io::{BufRead, BufReader, Write as _};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -297,4 +299,31 @@ async fn tables_whose_making_is_broken_off_are_made_whole_by_the_next() {
         println!("{}: the making of tables was broken off {broken_off} of {rounds} times", kind.address());
         assert!(broken_off > 0, "{}: it was too quick, {time:?}", kind.address());
     }
+}
+
+#[tokio::test]
+async fn a_file_whose_bringing_forward_is_broken_off_is_brought_forward_by_the_next() {
+    let first = TestStore::sqlite();
+    let file = |place: &TestStore| PathBuf::from(place.address().trim_start_matches("sqlite:"));
+    let session = first_version::write(&file(&first)).await;
+    let another = || {
+        let place = first.another();
+        std::fs::copy(file(&first), file(&place)).expect("there is room");
+        place
+    };
+    let (time, rounds) = (opening_time(another().address()), (crashes() / 10).max(4));
+    let mut broken_off = 0;
+    for round in 0..rounds {
+        let place = another();
+        let delay = time * (round * 7_919 % 97) as u32 / 97;
+        let words = run_and_kill(place.address(), &Kill::At { call: "Opening", nth: 1, delay });
+        broken_off += u64::from(words.call == "Opening");
+        assert!([1, 2].contains(&first_version::version(&file(&place))), "it is of one version");
+        let store = open(place.address()).await;
+        assert_eq!(first_version::version(&file(&place)), 2);
+        assert_eq!(store.check().await.expect("it answers"), []);
+        hold_history(&*store, session, first_version::MESSAGES).await;
+        store.close().await.expect("it is closed");
+    }
+    assert!(broken_off > 0, "it was too quick, {time:?}");
 }

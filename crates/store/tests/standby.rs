@@ -4,7 +4,7 @@ mod watched;
 
 use epitome_core::{Author, EntryId, Message, Role};
 use epitome_engine::store::{
-    ChainHash, FaultKind, Lease, SearchQuery, SessionId, StoreError, StoreFault, TenantId,
+    ChainHash, FaultKind, Lease, SearchQuery, SessionId, Store as _, StoreError, StoreFault, TenantId,
 };
 use epitome_engine::{Engine, HashedMessages};
 use epitome_store::{SessionStore, StandbyNotice, StandbyStore, StoreAddress};
@@ -183,6 +183,62 @@ async fn what_ends_unstored_is_told_and_what_can_be_stored_then_is_stored() {
         scene.store.close().await;
         assert_eq!(scene.stored(session).await, 2);
         assert_eq!(last(), Some(StandbyNotice::Answers { stored: 1 }));
+    }
+}
+
+#[tokio::test]
+async fn what_is_read_may_wait_in_part_and_what_cannot_be_read_is_named() {
+    for place in TestStore::of_each_kind() {
+        let scene = Scene::new(&place).await;
+        let engine = &scene.engine;
+        let session = engine.create(TENANT).await.expect("it answers");
+        let ids = engine.append(session, None, saying(0..2)).await.expect("it is stored");
+        scene.fail_with(Some(FaultKind::Gone));
+        let more = engine.append(session, Some(ids[1]), saying(2..3)).await.expect("it waits");
+        let all = [more[0], ids[0], ids[1]];
+        let lost = scene.store.originals(session, &all).await;
+        assert!(
+            matches!(&lost, Err(StoreError::OutOfReach { session: of, ids: unread }) if *of == session && *unread == ids),
+            "{lost:?}"
+        );
+        assert_eq!(scene.store.queued(session).await.expect("nobody knows of any"), []);
+        // It can be read, as a full one can, though it is not tried again yet.
+        scene.fail_with(None);
+        let read = scene.store.originals(session, &all).await.expect("it is here and there");
+        let said: Vec<String> = read.iter().map(|message| message.said()).collect();
+        assert_eq!(said, ["said 2", "said 0", "said 1"]);
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_is_let_go_while_the_store_fails_is_given_back_when_what_waits_is_stored() {
+    for place in TestStore::of_each_kind() {
+        let scene = Scene::new(&place).await;
+        let engine = &scene.engine;
+        let session = engine.create(TENANT).await.expect("it answers");
+        let ids = engine.append(session, None, saying(0..1)).await.expect("it is stored");
+        scene.fail_with(Some(FaultKind::Gone));
+        engine.append(session, Some(ids[0]), saying(1..2)).await.expect("it waits");
+        engine.close(session).await;
+        let chain: Vec<ChainHash> = (0..2).map(hash).collect();
+        assert_eq!(engine.find(TENANT, &chain).await.expect("it answers"), None, "nobody here has it");
+        scene.fail_with(None);
+        let early = engine.about(session).await.map_err(|error| error.to_string());
+        assert_eq!(
+            early,
+            Err(format!(
+                "what was said in {session} is not stored yet; try again when whoever holds it is done"
+            ))
+        );
+        tokio::time::sleep(RETRY).await;
+        let found = engine.find(TENANT, &chain).await.expect("it answers").expect("it is stored");
+        assert_eq!((found.session, found.depth, scene.stored(session).await), (session, 2, 2));
+        let told = scene.told.lock().expect("nobody failed").clone();
+        assert!(
+            matches!(told[..], [StandbyNotice::Fails(_), StandbyNotice::Answers { stored: 1 }]),
+            "{told:?}"
+        );
+        assert!(scene.inner.lease(session).await.expect("it answers").is_some(), "it was given back");
     }
 }
 

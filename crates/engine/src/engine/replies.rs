@@ -91,8 +91,12 @@ impl SessionTree {
                 Some(known) => Some(known),
                 None => match store.originals(self.id, &[id]).await {
                     Ok(found) => found.into_iter().next(),
-                    // What it said nobody knows any more.
-                    Err(StoreError::NotKept { .. } | StoreError::NoMessage { .. }) => None,
+                    // What it said nobody knows any more, or not now.
+                    Err(
+                        StoreError::NotKept { .. }
+                        | StoreError::OutOfReach { .. }
+                        | StoreError::NoMessage { .. },
+                    ) => None,
                     Err(error) => return Err(error.into()),
                 },
             };

@@ -82,3 +82,20 @@ fn without_a_folder_agents_names_are_passed_over_and_that_is_said() {
     let told = "epitome: there is no folder nowhere; --agents names one of agents' files\n";
     assert_eq!((lost.status.code(), String::from_utf8_lossy(&lost.stderr).as_ref()), (Some(1), told));
 }
+
+#[test]
+fn what_each_agent_took_is_added_up() {
+    let stage = Stage::new("");
+    let proxy = serve(&stage, &["--agents", "agents"]);
+    for (agent, turns) in [("reviewer", 2), ("base", 1)] {
+        let mut talk = talk(agent);
+        (0..turns).for_each(|turn| talk.say(&proxy, &format!("{agent} {}", words(turn))));
+    }
+    assert!(proxy.interrupt(), "it ends well");
+    let output = stage.command(&["cost", "--by", "agent", "--json"]).output().expect("the program runs");
+    let cost: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let lines = cost["lines"].as_array().expect("a list").iter();
+    let calls = lines.map(|line| (line["key"].clone(), line["primary"]["calls"].clone()));
+    assert_eq!(cost["by"], "agent");
+    assert_eq!(calls.collect::<Vec<_>>(), [("base".into(), 1.into()), ("reviewer".into(), 2.into())]);
+}

@@ -1,8 +1,8 @@
 //! A provider, a proxy in front of it, and conversations that go through both.
 
 use epitome_upstream::{Handle, Keep, Kind, Recorded, Report, Script, Upstream};
-use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -140,10 +140,34 @@ impl Stage {
 
     /// The proxy, with these arguments.
     pub(crate) fn serve(&self, args: &[&str]) -> Proxy<'_> {
+        self.serve_by(self.serving(args))
+    }
+
+    /// The same, which goes on where its files may grow no further: without this the system would end it.
+    pub(crate) fn serve_limited(&self, args: &[&str]) -> Proxy<'_> {
+        let serving = self.serving(args);
+        let mut limited = Command::new("sh");
+        limited.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""]).arg(serving.get_program());
+        limited.args(serving.get_args()).current_dir(self.folder.path());
+        for (name, value) in serving.get_envs() {
+            match value {
+                Some(value) => limited.env(name, value),
+                None => limited.env_remove(name),
+            };
+        }
+        self.serve_by(limited)
+    }
+
+    fn serving(&self, args: &[&str]) -> Command {
         let mut command =
             self.command(&["serve", "--listen", "127.0.0.1:0", "--upstream", self.upstream_url()]);
+        command.args(args);
+        command
+    }
+
+    fn serve_by(&self, mut command: Command) -> Proxy<'_> {
         let told = File::create(self.path(TOLD)).expect("there is room");
-        let child = command.args(args).stdout(Stdio::piped()).stderr(told).spawn();
+        let child = command.stdout(Stdio::piped()).stderr(told).spawn();
         let mut child = child.expect("the program runs");
         let mut out = BufReader::new(child.stdout.take().expect("it is piped"));
         let mut line = || {
@@ -182,13 +206,27 @@ impl Proxy<'_> {
 
     /// Asks it to stop, as ctrl-c does.
     pub(crate) fn signal(&self) {
+        self.send("-INT");
+    }
+
+    /// Ends it as a machine does that loses its power.
+    pub(crate) fn kill(&self) {
+        self.send("-KILL");
+    }
+
+    fn send(&self, signal: &str) {
         let id = self.child.id().to_string();
-        Command::new("kill").args(["-INT", &id]).status().expect("signals can be sent");
+        Command::new("kill").args([signal, &id]).status().expect("signals can be sent");
     }
 
     /// Whether it still runs.
     pub(crate) fn is_running(&mut self) -> bool {
         self.child.try_wait().expect("it can be asked").is_none()
+    }
+
+    /// Its number.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
     }
 
     /// Where it is.
@@ -242,9 +280,12 @@ impl Proxy<'_> {
         })
     }
 
+    fn request(&self, path: &str, headers: &HeaderMap, body: &Value) -> RequestBuilder {
+        self.stage.client.post(format!("{}{path}", self.address)).headers(headers.clone()).json(body)
+    }
+
     async fn post(&self, path: &str, headers: &HeaderMap, body: &Value) -> (u16, Value) {
-        let request = self.stage.client.post(format!("{}{path}", self.address)).headers(headers.clone());
-        let response = request.json(body).send().await.expect("the proxy answers");
+        let response = self.request(path, headers, body).send().await.expect("the proxy answers");
         let status = response.status().as_u16();
         (status, response.json().await.unwrap_or_default())
     }
@@ -319,11 +360,19 @@ impl Talk {
 
     /// Sends it as it stands; the provider's answer, whatever it is.
     pub(crate) async fn answer(&self, proxy: &Proxy<'_>) -> (u16, Value) {
-        let path = match self.speech {
+        proxy.post(self.path(), &self.headers, &self.body()).await
+    }
+
+    /// The same to a proxy that may end meanwhile; whether there is an answer.
+    pub(crate) async fn is_answered(&self, proxy: &Proxy<'_>) -> bool {
+        proxy.request(self.path(), &self.headers, &self.body()).send().await.is_ok()
+    }
+
+    fn path(&self) -> &'static str {
+        match self.speech {
             Speech::Anthropic => "/v1/messages",
             Speech::Chat => "/v1/chat/completions",
-        };
-        proxy.post(path, &self.headers, &self.body()).await
+        }
     }
 
     /// The same, which must succeed; what the model says.

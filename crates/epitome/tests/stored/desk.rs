@@ -27,6 +27,11 @@ pub(crate) const CLAUDE_CODE: &str = "claude-code/chkit-98b664.jsonl.zst";
 /// A session of pi's with a compaction of its own.
 pub(crate) const PI: &str = "pi/pi-dev-962b10-v3.jsonl.zst";
 
+/// A session of Gemini CLI's, 84 entries.
+pub(crate) const GEMINI_CLI: &str = "gemini-cli/session-bridge-e94f17.json.zst";
+/// A session of opencode's, 147 entries.
+pub(crate) const OPENCODE: &str = "opencode/session-bridge-13dddd.json.zst";
+
 impl Desk {
     /// With the default store, which is a file.
     pub(crate) fn new() -> Self {

@@ -176,10 +176,52 @@ fn a_sessions_own_calls_and_those_for_summaries_are_added_up_apart() {
             by_model["lines"].as_array().expect("a list").iter().map(|line| &line["key"]).collect();
         assert_eq!(keys, [&json!("gpt-5.4"), &json!("the embedded summariser")]);
         assert_eq!(by_model["total"]["primary"], cost["total"]["primary"]);
+        let by_day = desk.json(&["cost", "--by", "day", "--json"]);
+        let days = by_day["lines"].as_array().expect("a list");
+        let is_day =
+            |line: &Value| line["key"].as_str().is_some_and(|day| day.len() == 10 && day.starts_with("20"));
+        assert!(by_day["by"] == "day" && days.len() > 1 && days.iter().all(is_day), "{by_day}");
+        assert_eq!(by_day["total"]["primary"], cost["total"]["primary"]);
         // A model nobody has a price for has none.
         desk.put("unknown.json", talk(2).replace("gpt-5", "nobody-knows"));
         desk.printed(&["import", "unknown.json"]);
         assert_eq!(desk.json(&["cost", "--json"])["total"]["primary"], cost["total"]["primary"]);
+    }
+}
+
+#[test]
+fn messages_are_looked_for_by_the_tool_and_the_file_of_their_calls() {
+    for desk in Desk::of_each_kind() {
+        let call = |id: &str, tool: &str, path: &str| {
+            let input = json!({"path": path});
+            json!({"role": "assistant", "content": [
+                {"type": "text", "text": "the parser comes next"},
+                {"type": "tool_use", "id": id, "name": tool, "input": input}
+            ]})
+        };
+        let answer = |id: &str| json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": "done"}]});
+        let messages = json!([
+            {"role": "user", "content": "look at the parser"},
+            call("c1", "read_file", "src/walk.rs"), answer("c1"),
+            call("c2", "write_file", "src/walk.rs"), answer("c2"),
+            call("c3", "read_file", "src/view.rs"), answer("c3"),
+            {"role": "user", "content": "go on"}
+        ]);
+        let body = json!({"model": "claude-haiku-4-5", "max_tokens": 500, "messages": messages});
+        desk.import("talk.json", body.to_string());
+        let found = |args: &[&str]| {
+            let found = desk.json(&[&["search", "parser", "--json"], args].concat());
+            let hits = found["hits"].as_array().expect("a list").iter();
+            let mut ids: Vec<String> =
+                hits.map(|hit| hit["entry"].as_str().expect("an id").to_owned()).collect();
+            ids.sort();
+            ids
+        };
+        assert_eq!(found(&[]), ["m0000", "m0001", "m0003", "m0005"]);
+        assert_eq!(found(&["--tool", "read_file"]), ["m0001", "m0005"]);
+        assert_eq!(found(&["--file", "src/walk.rs"]), ["m0001", "m0003"]);
+        assert_eq!(found(&["--file", "walk.rs", "--tool", "write_file"]), ["m0003"]);
+        assert_eq!(found(&["--tool", "bash"]), Vec::<String>::new());
     }
 }
 

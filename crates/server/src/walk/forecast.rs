@@ -22,7 +22,9 @@ pub(crate) async fn foresee(state: &Arc<ServerState>, request: &Arc<Request>) ->
             let waiter = client_wait::begin(&state, client.clone());
             let walk = Walk::new(&state, &request, &client, waiter);
             match walk.foresee().await {
-                Err(WalkError::Engine(EngineError::Store(StoreError::NotKept { session, ids }))) => {
+                Err(WalkError::Engine(EngineError::Store(
+                    StoreError::NotKept { session, ids } | StoreError::OutOfReach { session, ids },
+                ))) => {
                     walk.supply(session, &ids).await?;
                     walk.foresee().await
                 }

@@ -1,5 +1,6 @@
 //! The file of a store: made for its owner alone, and opened with write-ahead logging, on disk at each commit.
 
+use super::schema;
 use crate::fault::of_sqlite;
 use epitome_engine::store::StoreError;
 use rusqlite::{Connection, OpenFlags};
@@ -53,6 +54,8 @@ pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Store
     if flags.contains(OpenFlags::SQLITE_OPEN_READ_ONLY) {
         connection.pragma_update(None, "cache_size", -READ_KILOBYTES_MAX).map_err(of_sqlite)?;
     } else {
+        // To say how it is logged may write: a file of a later version stays as it is.
+        schema::version(&connection)?;
         connection.pragma_update(None, "journal_mode", "WAL").map_err(of_sqlite)?;
         // A commit that is acknowledged is on disk.
         connection.pragma_update(None, "synchronous", "FULL").map_err(of_sqlite)?;

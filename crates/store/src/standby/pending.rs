@@ -2,7 +2,7 @@
 
 use epitome_core::{EntryId, Message};
 use epitome_engine::store::{CommitBatch, FaultKind, Lease, SessionId, StoreError, StoreFault, readable};
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 /// What the messages of all that waits may take, about an hour of a busy team's agents.
@@ -72,12 +72,16 @@ impl PendingQueue {
         before - self.batches.len()
     }
 
-    /// Originals of a session, where all of these wait.
-    pub(super) fn messages(&self, session: SessionId, ids: &[EntryId]) -> Option<Vec<Arc<Message>>> {
+    /// Those of these originals of a session that wait.
+    pub(super) fn messages(&self, session: SessionId, ids: &[EntryId]) -> HashMap<EntryId, Arc<Message>> {
+        let asked: HashSet<EntryId> = ids.iter().copied().collect();
         let ours = self.batches.iter().filter(|one| one.lease.session == session);
-        let waiting: Vec<&(EntryId, Arc<Message>)> = ours.flat_map(|one| &one.batch.messages).collect();
-        let one =
-            |id: &EntryId| waiting.iter().find(|(known, _)| known == id).map(|(_, message)| message.clone());
-        ids.iter().map(one).collect()
+        let waiting = ours.flat_map(|one| &one.batch.messages);
+        waiting.filter(|(id, _)| asked.contains(id)).cloned().collect()
+    }
+
+    /// Whether anything waits.
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.batches.is_empty()
     }
 }

@@ -1,7 +1,9 @@
 //! What memory holds beside a store: batches that wait, sessions begun meanwhile, and where hashes lead.
 
 use super::pending::PendingQueue;
-use epitome_engine::store::{ChainHash, CommitBatch, MemoryStore, MessageLocation, SessionId, TenantId};
+use epitome_engine::store::{
+    ChainHash, CommitBatch, Lease, MemoryStore, MessageLocation, SessionId, TenantId,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,6 +22,8 @@ pub(super) struct State {
     pub(super) begun: usize,
     /// What waits to be stored.
     pub(super) pending: PendingQueue,
+    /// Leases of sessions that were let go before what waits for them was stored.
+    pub(super) kept_back: Vec<Lease>,
     /// Sessions that this process holds, with their tenants.
     pub(super) held: HashMap<SessionId, Option<TenantId>>,
     /// Where hashes of those sessions lead.
@@ -39,10 +43,23 @@ impl State {
         }
     }
 
-    /// The deepest message of a request that this process knows of.
+    /// Keeps a lease for as long as something waits to be stored under it; whether something does.
+    pub(super) fn keep_back(&mut self, lease: Lease) -> bool {
+        let waits = self.pending.waits(lease.session);
+        self.kept_back.extend(waits.then_some(lease));
+        waits
+    }
+
+    /// Whether a session was let go before what waits for it was stored.
+    pub(super) fn is_kept_back(&self, session: SessionId) -> bool {
+        self.kept_back.iter().any(|lease| lease.session == session)
+    }
+
+    /// The deepest message of a request that is in a session this process holds.
     pub(super) fn find(&self, tenant: TenantId, chain: &[ChainHash]) -> Option<MessageLocation> {
         chain.iter().enumerate().rev().find_map(|(at, hash)| {
             let place = self.hashes.get(&(tenant, *hash))?;
+            self.held.get(&place.session)?;
             Some(MessageLocation { depth: at + 1, ..*place })
         })
     }
