@@ -117,17 +117,22 @@ fn whoever_looks_at_a_path_takes_nothing_of_it_away() {
 fn a_light_look_does_what_is_quick_and_leaves_the_rest_undone() {
     let engine = Engine::new(Arc::new(MemoryStore::default()));
     let session = now(engine.create(TenantId::LOCAL)).expect("a session");
-    // Above the warning's point, below the trigger's.
-    let calm = append(&engine, session, None, 0..28);
     let lightly = |leaf| {
         let prepared = now(engine.prepare_if_calm(&checkout(session, Some(leaf), 8_000)));
         prepared.expect("it can be looked at")
     };
-    let warned = lightly(calm).expect("nothing is due").step.events;
+    let fully = |leaf| now(engine.prepare(&checkout(session, Some(leaf), 8_000))).expect("it is prepared");
+    let calm = append(&engine, session, None, 0..10);
+    assert_eq!(lightly(calm).expect("nothing is due").step.events, []);
+    // Above the warning's point, below the trigger's: what is told must be on the disk.
+    let near = append(&engine, session, Some(calm), 10..28);
+    assert!(lightly(near).is_none(), "a warning is due");
+    let warned = fully(near).step.events;
     assert!(matches!(warned[..], [Event::Approaching { .. }]), "{warned:?}");
-    let full = append(&engine, session, Some(calm), 28..80);
+    assert_eq!(lightly(near).expect("it was warned").step.events, []);
+    let full = append(&engine, session, Some(near), 28..80);
     assert!(lightly(full).is_none(), "a compaction is due");
-    let prepared = now(engine.prepare(&checkout(session, Some(full), 8_000))).expect("it is prepared");
+    let prepared = fully(full);
     let outcome = prepared.step.record.as_ref().map(|record| &record.outcome);
     assert!(matches!(outcome, Some(Outcome::Compacted(_))), "{outcome:?}");
     assert!(lightly(full).is_some(), "there is room");
