@@ -198,20 +198,25 @@ def work(seed, count, table, address, folder):
         sent = [dumps(element) for message in messages for element in protocol.elements(message)]
         key = f"key-of-{tenant}"
         headers = {"content-type": "application/json", protocol.key_header: key if protocol.key_header == "x-api-key" else f"Bearer {key}"}
-        client.request("POST", protocol.path, protocol.body(sent, is_streamed), headers)
-        reply = client.getresponse()
-        answer = reply.read()
-        arrived = None
-        if reply.status != 200:
-            faults = [f"{reply.status}: {answer[:200]}"]
-        else:
-            arrived = echo_of(protocol, answer, is_streamed)
-            faults = list(faults_of(protocol, sent, arrived))
+        arrived, told = None, {}
+        try:
+            client.request("POST", protocol.path, protocol.body(sent, is_streamed), headers)
+            reply = client.getresponse()
+            told, answer = dict(reply.getheaders()), reply.read()
+            if reply.status == 200:
+                arrived = echo_of(protocol, answer, is_streamed)
+                faults = list(faults_of(protocol, sent, arrived))
+            else:
+                faults = [f"{reply.status}: {answer[:200]}"]
+        except (OSError, http.client.HTTPException, ValueError, KeyError, StopIteration) as error:
+            # A reply that broke off, or is none.
+            faults = [f"{type(error).__name__}: {error}"]
+            client.close()
         with count.lock:
             count.compacted[protocol.name, is_streamed] += SUMMARY in (arrived or "")
             if faults:
                 count.faults += [f"seed {seed}, {protocol.name}, {tenant}, {len(messages)} messages: {fault}" for fault in faults]
-                keep_fault(folder, f"{seed}-{len(count.faults)}", sent, arrived, dict(reply.getheaders()), faults)
+                keep_fault(folder, f"{seed}-{len(count.faults)}", sent, arrived, told, faults)
         table.put(dice, protocol, tenant, kept)
 
 

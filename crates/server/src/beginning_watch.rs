@@ -6,17 +6,18 @@ use crate::chain::ChainKey;
 use crate::prefix_watch::NEW_ONES_MAX;
 use crate::request::Request;
 use epitome_engine::store::{ChainHash, TenantId};
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 /// The lists lately begun.
 #[derive(Default)]
 pub(crate) struct BeginningWatch {
     /// Oldest first.
-    begun: Mutex<Vec<BegunList>>,
+    begun: Mutex<Vec<ListBeginning>>,
 }
 
 /// A list that was begun, by its last message.
-struct BegunList {
+struct ListBeginning {
     tenant: TenantId,
     messages: usize,
     /// Of all it says.
@@ -42,21 +43,35 @@ impl BeginningWatch {
         };
         let alone =
             |at: usize| key.next(key.seed(request.protocol), request.body.element(request.opening + at));
-        let is_before = |begun: &BegunList| {
-            let at = begun.messages - 1;
+        // Hashed before anybody waits for it: a message may be long.
+        let lengths = self.lengths_of(*tenant, hashes.len());
+        let ends: Vec<(usize, ChainHash)> =
+            lengths.into_iter().map(|messages| (messages, alone(messages - 1))).collect();
+        let last = alone(hashes.len() - 1);
+        let is_before = |begun: &ListBeginning| {
             begun.tenant == *tenant
-                && begun.messages < hashes.len()
-                && begun.chain != hashes[at]
-                && begun.last == alone(at)
+                && ends.contains(&(begun.messages, begun.last))
+                && begun.chain != hashes[begun.messages - 1]
         };
         let mut all = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        // Walked once more, it is what it was.
+        let again = all.iter().position(|begun| begun.tenant == *tenant && begun.chain == chain);
+        if let Some(at) = again {
+            return all[at].changes >= NEW_ONES_MAX;
+        }
         let before = all.iter().rposition(is_before).map(|at| all.remove(at));
         let changes = before.map_or(0, |before| before.changes + 1);
         if all.len() >= BEGUN_MAX {
             all.remove(0);
         }
-        let last = alone(hashes.len() - 1);
-        all.push(BegunList { tenant: *tenant, messages: hashes.len(), chain, last, changes });
+        all.push(ListBeginning { tenant: *tenant, messages: hashes.len(), chain, last, changes });
         changes >= NEW_ONES_MAX
+    }
+
+    /// How long the lists of a tenant were, those shorter than this one.
+    fn lengths_of(&self, tenant: TenantId, messages: usize) -> BTreeSet<usize> {
+        let all = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        let shorter = all.iter().filter(|begun| begun.tenant == tenant && begun.messages < messages);
+        shorter.map(|begun| begun.messages).collect()
     }
 }

@@ -4,7 +4,7 @@
 
 use axum::Router;
 use axum::serve::Listener;
-use futures_util::future::{Either, join_all, select};
+use futures_util::future::{Either, join_all, select, select_ok};
 use std::future::{Future, IntoFuture as _, pending};
 use std::io;
 use std::net::TcpStream as AcceptedStream;
@@ -24,9 +24,6 @@ const THREADS_MAX: usize = 16;
 
 /// So many connections wait for a thread; further ones wait in the system's own queue, which is about as long.
 const WAITING_MAX: usize = 128;
-
-/// So many threads do what takes the processor for long, of all runtimes together: as many as a server with one runtime would have.
-const BLOCKING_MAX: usize = 512;
 
 /// Whatever is let go ends where it waits next. A thread that hangs in the system, on a disk that is gone, ends with the process.
 const ENDING_TIME_MAX: Duration = Duration::from_secs(1);
@@ -56,16 +53,20 @@ impl ConnectionThreads {
     /// As many as there are processors, up to [`THREADS_MAX`].
     pub(crate) fn start(router: &Router) -> io::Result<Self> {
         let count = available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX);
+        Self::start_some(router, count, WAITING_MAX)
+    }
+
+    fn start_some(router: &Router, count: usize, waiting_max: usize) -> io::Result<Self> {
         let (phase, _) = watch::channel(ServingPhase::Serving);
         let mut threads = Self { queues: Vec::new(), phase, served: Vec::new(), ended: Vec::new() };
         for at in 0..count {
-            threads.start_one(at, BLOCKING_MAX / count, router.clone())?;
+            threads.start_one(at, waiting_max, router.clone())?;
         }
         Ok(threads)
     }
 
-    fn start_one(&mut self, at: usize, blocking_max: usize, router: Router) -> io::Result<()> {
-        let (queue, connections) = mpsc::channel(WAITING_MAX);
+    fn start_one(&mut self, at: usize, waiting_max: usize, router: Router) -> io::Result<()> {
+        let (queue, connections) = mpsc::channel(waiting_max);
         // Both are told by being dropped, also by a thread that panics.
         let (serving, served) = oneshot::channel();
         let (living, ended) = oneshot::channel::<()>();
@@ -74,9 +75,7 @@ impl ConnectionThreads {
         let work = move || {
             let _living = living;
             // Made where it is dropped: whoever starts the threads may not block, as dropping a runtime does.
-            let runtime =
-                Builder::new_current_thread().enable_all().max_blocking_threads(blocking_max).build();
-            let runtime = match runtime {
+            let runtime = match Builder::new_current_thread().enable_all().build() {
                 Ok(runtime) => runtime,
                 Err(error) => return drop(building.send(error)),
             };
@@ -109,8 +108,10 @@ impl ConnectionThreads {
     /// Comes to its end when no thread is left.
     async fn distribute(&self, mut listener: TcpListener) {
         let mut turns = (0..self.queues.len()).cycle();
-        while self.queues.iter().any(|queue| !queue.is_closed()) {
-            let (connection, _) = Listener::accept(&mut listener).await;
+        let mut ended = join_all(self.queues.iter().map(|queue| Box::pin(queue.closed())));
+        while let Either::Left(((connection, _), _)) =
+            select(pin!(Listener::accept(&mut listener)), &mut ended).await
+        {
             // Small events must not wait for the acknowledgement of the ones before. A socket that refuses is slower, no more.
             drop(connection.set_nodelay(true));
             // One that cannot be taken out of this runtime is closed.
@@ -130,9 +131,11 @@ impl ConnectionThreads {
                 Err(TrySendError::Full(refused) | TrySendError::Closed(refused)) => refused,
             };
         }
-        let Some(open) = after.iter().chain(before).find(|queue| !queue.is_closed()) else { return };
-        // Where its thread ends meanwhile, the connection is closed.
-        drop(open.send(waiting).await);
+        // All are full, or have ended: whichever has room first takes it. Where none is left the connection is closed.
+        let room = self.queues.iter().map(|queue| Box::pin(queue.reserve()));
+        if let Ok((permit, _)) = select_ok(room).await {
+            permit.send(waiting);
+        }
     }
 
     /// Has them take no more requests; comes to its end when those under way are answered.
@@ -191,7 +194,7 @@ impl Listener for HandedConnections {
 
 #[cfg(test)]
 mod tests {
-    use super::{ConnectionThreads, THREADS_MAX, WAITING_MAX};
+    use super::{ConnectionThreads, THREADS_MAX};
     use axum::Router;
     use axum::routing::get;
     use futures_util::future::join;
@@ -202,6 +205,8 @@ mod tests {
     use std::thread::{self, available_parallelism};
     use tokio::net::{TcpListener, TcpStream};
     use tokio::sync::Notify;
+
+    const WAITING_FEW: usize = 4;
 
     async fn thread_name() -> String {
         thread::current().name().unwrap_or_default().to_owned()
@@ -283,18 +288,16 @@ mod tests {
             }
         };
         let router = Router::new().route("/stuck", get(stuck)).route("/", get(thread_name));
-        let mut threads = ConnectionThreads::start(&router).expect("threads begin");
-        threads
-            .start_one(threads.queues.len(), 1, router)
-            .expect("one more for a machine with one processor");
+        let threads = ConnectionThreads::start_some(&router, 2, WAITING_FEW).expect("threads begin");
         let (listener, url) = listener().await;
         let ask = async {
             let asked = tokio::spawn(reqwest::get(format!("{url}stuck")));
             begun.notified().await;
-            // As many as may wait for a thread, each closed with what waits in it, and one that is answered.
+            // More than may wait for the one that is stuck, whose turn comes all the same, and one that is answered.
             let mut waiting = Vec::new();
-            for _ in 0..=(WAITING_MAX * threads.queues.len()) {
-                waiting.push(TcpStream::connect(url["http://".len()..].trim_end_matches('/')).await);
+            for _ in 0..WAITING_FEW * 4 {
+                let connected = TcpStream::connect(url["http://".len()..].trim_end_matches('/')).await;
+                waiting.push(connected.expect("it is taken"));
             }
             assert!(text(&reqwest::Client::new(), &url).await.starts_with("connections-"));
             asked

@@ -12,14 +12,14 @@ const BILLING_LINE: &str = "x-anthropic-billing-header:";
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PrefixHashes {
     pub(crate) agent: AgentHashes,
-    /// That piece.
+    /// The billing line.
     pub(crate) billing: [u8; 32],
 }
 
 /// What an agent has in front of its messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AgentHashes {
-    /// The system prompt, but for that piece.
+    /// The system prompt, but for the billing line.
     pub(crate) system: [u8; 32],
     pub(crate) tools: [u8; 32],
 }

@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 /// What the model is to see, slot by slot; none where that is all of it, as the client sent it.
 pub(crate) fn view_slots(session: &Session, book: &Book) -> Result<Option<Vec<ViewSlot>>, EngineError> {
-    // A summary says how an original is had. Without one nobody could follow a pointer.
+    // A summary says how an original is had, where the model can have one. Without that nobody could follow a pointer.
     let has_summary = session.context().slots().iter().any(|slot| matches!(slot, Slot::Summary { .. }));
+    let has_address = has_summary && session.options().recall.is_some();
     let show = |id: EntryId, form: Form| {
         let message = session.archive().message(id)?;
         let shown = form.apply(id, &message, &**session.assembly().measure());
-        Ok(if has_summary { shown } else { without_address(&shown, id) })
+        Ok(if has_address { shown } else { without_address(&shown, id) })
     };
     view_slots_by(session, book, &show)
 }

@@ -33,6 +33,7 @@ use epitome_engine::{Checkout, EngineError, LookPoint, NoWindow, PreparedSession
 use epitome_wire::Protocol;
 use epitome_wire::overflow::OverflowFigures;
 use futures_util::future::{BoxFuture, Either, select};
+use obstacle::WalkDelay;
 use std::pin::pin;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -138,7 +139,7 @@ struct Walk<'w> {
     /// Whether the client has its own summary made by this request.
     compacts_by_itself: bool,
     /// Whether it goes on without what the store has of its session, which cannot be had.
-    forgets: AtomicBool,
+    begins_anew: AtomicBool,
     /// What was made or put to use for the request.
     rebuilt: Mutex<CompactionUse>,
 }
@@ -150,8 +151,17 @@ impl<'w> Walk<'w> {
         client: &'w ClientLine,
         waiter: RequestWaiter,
     ) -> Self {
-        let (forgets, rebuilt) = (AtomicBool::new(false), Mutex::default());
-        Self { state, request, client, waiter, pace: Pace::Any, compacts_by_itself: false, forgets, rebuilt }
+        let (begins_anew, rebuilt) = (AtomicBool::new(false), Mutex::default());
+        Self {
+            state,
+            request,
+            client,
+            waiter,
+            pace: Pace::Any,
+            compacts_by_itself: false,
+            begins_anew,
+            rebuilt,
+        }
     }
 }
 
@@ -166,10 +176,10 @@ impl Walk<'_> {
 
     /// The walk, taken up anew where something stood in its way that can be got past.
     async fn run_alone(&self, attempt: Attempt) -> Result<Option<PreparedRequest>, WalkError> {
-        let begun = Instant::now();
+        let mut delay = WalkDelay::begin();
         loop {
             match self.run(attempt).await {
-                Err(error) => self.get_past(error, attempt, begun).await?,
+                Err(error) => self.get_past(error, attempt, &mut delay).await?,
                 ended => return ended,
             }
         }

@@ -13,7 +13,7 @@ mod state;
 
 pub use notice::StandbyNotice;
 
-use self::failure::{is_passing, out_of_reach, unstored};
+use self::failure::{out_of_reach, unstored};
 use self::pending::PendingBatch;
 use self::state::State;
 use epitome_core::{EntryId, Message};
@@ -70,7 +70,7 @@ impl StandbyStore {
     /// Notes that the store failed; the error, where it is not one that passes.
     fn note_failure(&self, error: StoreError) -> Result<(), StoreError> {
         let StoreError::Fault(fault) = error else { return Err(error) };
-        if !is_passing(fault.kind) {
+        if !fault.kind.is_passing() {
             return Err(fault.into());
         }
         let is_new = self.state().retry_at.replace(Instant::now() + RETRY_TIME).is_none();
@@ -124,6 +124,8 @@ impl StandbyStore {
         let mut state = self.state();
         state.remember(lease.session, &batch);
         state.pending.push(PendingBatch { lease, expected, batch })?;
+        // Another's commit may have found the store well and nothing waiting in between.
+        state.retry_at.get_or_insert_with(Instant::now);
         Ok(EventPosition::default())
     }
 

@@ -33,6 +33,14 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
+    /// Whether it passes by itself: what is damaged, or of a later version, stays so.
+    pub const fn is_passing(self) -> bool {
+        match self {
+            Self::Full | Self::ReadOnly | Self::Gone | Self::Busy => true,
+            Self::Newer | Self::Damaged | Self::Other => false,
+        }
+    }
+
     /// What is to be done about it.
     pub const fn remedy(self) -> &'static str {
         match self {

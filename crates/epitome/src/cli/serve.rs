@@ -5,7 +5,7 @@ use super::{address, parse_window};
 use crate::commands::serve::{LogFormat, LogLevel};
 use crate::store_place::StoreName;
 use clap::Args;
-use epitome_server::{ApiToken, Upstream, UpstreamRoute};
+use epitome_server::{Upstream, UpstreamRoute};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -34,8 +34,8 @@ pub struct ServeArgs {
     pub observe: bool,
     /// What whoever uses the API or reads the metrics must send (`Authorization: Bearer …`), 16 characters or more; nobody is
     /// asked if left out. Set it by the environment: other users of the machine see the flags of a program
-    #[arg(long, value_name = "TOKEN", env = "EPITOME_API_TOKEN", hide_env_values = true, value_parser = ApiToken::new)]
-    pub api_token: Option<ApiToken>,
+    #[arg(long, value_name = "TOKEN", env = "EPITOME_API_TOKEN", hide_env_values = true)]
+    pub api_token: Option<String>,
     /// A preset (`epitome presets` lists them); the one epitome.toml names if left out, else `default`
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,

@@ -16,7 +16,7 @@ use crate::settings::{AgentFolder, Lookup, Places, ServerChoice};
 use crate::transcript_file::catalog;
 use anyhow::{Context as _, Result};
 use epitome_core::Tokens;
-use epitome_server::{NoticeLevel, SILENCE_TIME_MAX, Server, ServerSettings, Upstreams};
+use epitome_server::{ApiToken, NoticeLevel, SILENCE_TIME_MAX, Server, ServerSettings, Upstreams};
 use epitome_settings::{Door, StoreSettings};
 use log::ServerLog;
 use rules::LiveRules;
@@ -91,9 +91,16 @@ fn settings(args: ServeArgs, log: ServerLog) -> Result<(ServerSettings, StoreSet
         store: None,
         is_observing: choice.observe.unwrap_or_default(),
         silence_max: SILENCE_TIME_MAX,
-        api_token: args.api_token,
+        api_token: api_token(args.api_token.as_deref())?,
     };
     Ok((settings, stored))
+}
+
+/// The token of the API; what is wrong with it is told without saying it.
+fn api_token(said: Option<&str>) -> Result<Option<ApiToken>> {
+    // A file that a secret is read from ends with a line's end; a variable that is set to nothing asks for none.
+    let said = said.map(str::trim).filter(|said| !said.is_empty());
+    said.map(ApiToken::new).transpose().context("EPITOME_API_TOKEN, or --api-token, cannot be used")
 }
 
 /// Says that the settings of the project we stand in are not read: whoever writes them is not whoever serves.
@@ -142,6 +149,8 @@ fn interruption() -> std::io::Result<impl Future<Output = impl Future<Output = (
             _ = signals.1.recv() => {}
         }
     }
+    // A file that may grow no more is told by the write that fails; unheard, the signal would end the process without a word.
+    drop(signal(SignalKind::from_raw(libc::SIGXFSZ))?);
     let mut signals = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     Ok(async move {
         either(&mut signals).await;

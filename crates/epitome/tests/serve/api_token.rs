@@ -36,16 +36,18 @@ fn the_api_asks_for_the_token_that_was_set_and_conversations_do_not() {
     let sent = stage.arrived().into_iter().next_back().expect("it was asked").into_iter();
     let sent: String = sent.map(|message| message["content"].to_string()).collect();
     assert!(sent.contains("epitome-summary") && !sent.contains("curl "), "{sent}");
+    assert!(!sent.contains("recall m"), "{sent}");
     assert!(!stage.log().contains(TOKEN), "{}", stage.log());
 }
 
 #[test]
-fn a_token_that_could_be_guessed_is_refused_at_the_start() {
+fn a_token_that_could_be_guessed_is_refused_at_the_start_and_not_said() {
     let stage = Stage::new("");
-    let ran =
-        stage.command(&["serve", "--listen", "127.0.0.1:0"]).env("EPITOME_API_TOKEN", "secret").output();
-    let ran = ran.expect("it runs");
+    let mut command = stage.command(&["serve", "--listen", "127.0.0.1:0", "--store", "memory"]);
+    let ran = command.env("EPITOME_API_TOKEN", "hunter2\n").output().expect("it runs");
     let told = String::from_utf8_lossy(&ran.stderr);
-    assert_eq!(ran.status.code(), Some(2), "{told}");
-    assert!(told.contains("a token of 6 characters is too short; take 16 or more"), "{told}");
+    assert_eq!(ran.status.code(), Some(1), "{told}");
+    assert!(told.contains("EPITOME_API_TOKEN"), "{told}");
+    assert!(told.contains("a token of 7 characters is too short; take 16 or more"), "{told}");
+    assert!(!told.contains("hunter2"), "{told}");
 }

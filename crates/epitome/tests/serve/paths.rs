@@ -63,16 +63,16 @@ fn a_last_message_that_changes_every_turn_leaves_one_compaction_for_each_trigger
 
 /// A compaction that was made: the request before and after, and the calls it took.
 #[derive(Debug)]
-struct Made {
+struct CompactionFigures {
     before: f64,
     after: f64,
     calls: usize,
 }
 
 /// The compactions that were made, oldest first.
-fn made(proxy: &Proxy<'_>) -> Vec<Made> {
+fn made(proxy: &Proxy<'_>) -> Vec<CompactionFigures> {
     let records = proxy.compactions().into_iter().filter(|record| record["outcome"] == "compacted");
-    let made = records.map(|record| Made {
+    let made = records.map(|record| CompactionFigures {
         before: record["tokens_before"].as_f64().expect("a number"),
         after: record["tokens_after"].as_f64().expect("a number"),
         calls: record["spent"]["calls"].as_u64().expect("a number") as usize,
@@ -87,7 +87,7 @@ const TWO_CALLS: [&str; 2] = ["pi", "operator-use"];
 const TRIGGER_SPREAD: f64 = 0.99;
 
 /// Asserts that there are no more compactions, and no more calls for each, than the trigger that fired first, in the turn `first`, explains.
-fn assert_explained(preset: &str, first: usize, made: &[Made]) {
+fn assert_explained(preset: &str, first: usize, made: &[CompactionFigures]) {
     let (trigger, least) = (made[0].before, made[0].before * TRIGGER_SPREAD);
     assert!(made.iter().all(|one| one.before > least), "{preset}: {made:?}");
     // Every turn says as much, and so many are said behind each compaction until the trigger fires again.

@@ -9,6 +9,7 @@ use epitome_core::EntryId;
 use epitome_engine::EngineError;
 use epitome_engine::store::{SessionId, StoreError};
 use futures_util::future::{Either, select};
+use std::mem::{Discriminant, discriminant};
 use std::pin::pin;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -28,10 +29,38 @@ enum Obstacle {
     Held(SessionId),
     /// Another process has had it meanwhile, or this one lets it go.
     Moved,
-    /// Texts that the store leaves to the client, or cannot give now.
-    Unread { session: SessionId, ids: Vec<EntryId> },
+    /// Texts that the store leaves to the client.
+    Unkept { session: SessionId, ids: Vec<EntryId> },
+    /// Texts that the store cannot give while it fails.
+    OutOfReach { session: SessionId, ids: Vec<EntryId> },
     /// The store does not answer.
     Failing,
+}
+
+/// How long a walk has been held up: in all, and by what holds it up now.
+pub(super) struct WalkDelay {
+    begun: Instant,
+    since: Instant,
+    by: Option<Discriminant<Obstacle>>,
+}
+
+/// However obstacles take turns; no client waits for longer.
+const DELAY_TIME_MAX: Duration = Duration::from_secs(600);
+
+impl WalkDelay {
+    pub(super) fn begin() -> Self {
+        let now = Instant::now();
+        Self { begun: now, since: now, by: None }
+    }
+
+    /// Meets an obstacle; for how long the walk was held up by its like, without another in between.
+    fn by(&mut self, obstacle: &Obstacle) -> Duration {
+        let kind = discriminant(obstacle);
+        if self.by.replace(kind) != Some(kind) {
+            self.since = Instant::now();
+        }
+        self.since.elapsed()
+    }
 }
 
 impl Obstacle {
@@ -53,40 +82,54 @@ impl Obstacle {
         match error {
             StoreError::Leased(session) => Some(Self::Held(*session)),
             StoreError::Fenced(_) | StoreError::Conflict { .. } => Some(Self::Moved),
-            StoreError::NotKept { session, ids } | StoreError::OutOfReach { session, ids } => {
-                Some(Self::Unread { session: *session, ids: ids.clone() })
+            StoreError::NotKept { session, ids } => {
+                Some(Self::Unkept { session: *session, ids: ids.clone() })
             }
-            StoreError::Fault(_) => Some(Self::Failing),
-            // What is no error of theirs is none that passes.
+            StoreError::OutOfReach { session, ids } => {
+                Some(Self::OutOfReach { session: *session, ids: ids.clone() })
+            }
+            StoreError::Fault(fault) if fault.kind.is_passing() => Some(Self::Failing),
+            // What is damaged stays so, and whoever runs the server is told.
             _ => None,
         }
     }
 }
 
 impl Walk<'_> {
-    /// Whether an error is told: what can be got past is only where that failed, with the request that goes out untouched.
+    /// Whether an error is told when it comes. One that can be got past is told only if that fails, with the request that then goes out
+    /// untouched.
     pub(super) fn is_told(error: &EngineError) -> bool {
         // Nothing is wrong where the client has gone: its next request begins anew.
         !matches!(error, EngineError::NobodyWaits) && Obstacle::of_engine(error).is_none()
     }
 
-    /// Gets past what ended a walk that began then, so that it can be begun anew; the error where that cannot be done.
+    /// Gets past what ended a walk, so that it can be begun anew; the error where that cannot be done.
     pub(super) async fn get_past(
         &self,
         error: WalkError,
         attempt: Attempt,
-        begun: Instant,
+        delay: &mut WalkDelay,
     ) -> Result<(), WalkError> {
         let Some(obstacle) = Obstacle::of(&error) else { return Err(error) };
-        if begun.elapsed() >= self.patience(&obstacle, attempt) {
+        let waited = delay.by(&obstacle);
+        if waited >= self.patience(&obstacle, attempt) || delay.begun.elapsed() >= DELAY_TIME_MAX {
             return Err(error);
         }
         match obstacle {
-            Obstacle::Held(_) | Obstacle::Moved => self.wait_for_others(begun).await,
-            Obstacle::Unread { session, ids } => self.supply(session, &ids).await,
-            Obstacle::Failing if self.forgets.swap(true, Ordering::Relaxed) => Err(error),
-            Obstacle::Failing => Ok(()),
+            Obstacle::Held(_) | Obstacle::Moved => self.wait_for_others(waited).await,
+            Obstacle::Unkept { session, ids } => self.supply(session, &ids).await,
+            Obstacle::OutOfReach { session, ids } => match self.supply(session, &ids).await {
+                // The request does not say it either.
+                Err(_) => self.begin_anew(error),
+                supplied => supplied,
+            },
+            Obstacle::Failing => self.begin_anew(error),
         }
+    }
+
+    /// Goes on as if the session were new, once.
+    fn begin_anew(&self, error: WalkError) -> Result<(), WalkError> {
+        if self.begins_anew.swap(true, Ordering::Relaxed) { Err(error) } else { Ok(()) }
     }
 
     /// How long a walk is begun anew. Whoever has a session and does not give it up has a model write its summary, mostly: that is
@@ -97,13 +140,15 @@ impl Walk<'_> {
                 let seconds = self.rule_of(*session, attempt).policy.guard.wait_seconds_max;
                 seconds.map_or(Duration::MAX, Duration::from_secs).max(OTHERS_TIME)
             }
-            Obstacle::Moved | Obstacle::Unread { .. } | Obstacle::Failing => OTHERS_TIME,
+            Obstacle::Moved | Obstacle::Unkept { .. } | Obstacle::OutOfReach { .. } | Obstacle::Failing => {
+                OTHERS_TIME
+            }
         }
     }
 
     /// Waits for a moment, unless the client has gone.
-    async fn wait_for_others(&self, begun: Instant) -> Result<(), WalkError> {
-        let pause = if begun.elapsed() < OTHERS_TIME { OTHERS_PAUSE } else { MODELS_PAUSE };
+    async fn wait_for_others(&self, waited: Duration) -> Result<(), WalkError> {
+        let pause = if waited < OTHERS_TIME { OTHERS_PAUSE } else { MODELS_PAUSE };
         match select(pin!(tokio::time::sleep(pause)), self.waiter.waiter.gone()).await {
             Either::Left(_) => Ok(()),
             Either::Right(_) => Err(EngineError::NobodyWaits.into()),
@@ -111,7 +156,7 @@ impl Walk<'_> {
     }
 
     /// Whether the walk goes on as if its session were new.
-    pub(super) fn forgets(&self) -> bool {
-        self.forgets.load(Ordering::Relaxed)
+    pub(super) fn begins_anew(&self) -> bool {
+        self.begins_anew.load(Ordering::Relaxed)
     }
 }

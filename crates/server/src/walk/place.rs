@@ -39,7 +39,7 @@ impl Walk<'_> {
         let engine = &self.state.engine;
         let newcomers = || self.state.newcomer_count.load(Ordering::Acquire);
         let before = newcomers();
-        let found = if self.forgets() { None } else { engine.find(*tenant, hashes).await? };
+        let found = if self.begins_anew() { None } else { engine.find(*tenant, hashes).await? };
         if let Some(node) = found {
             if self.state.books.has_room(node.session, self.bytes_from(node.depth)) {
                 return self.place_at(node).await;
@@ -49,7 +49,7 @@ impl Walk<'_> {
             }
         }
         let _newcomers = self.state.newcomers.lock().await;
-        let may_be_known = !self.forgets() && (found.is_some() || newcomers() != before);
+        let may_be_known = !self.begins_anew() && (found.is_some() || newcomers() != before);
         if may_be_known && let Some(node) = engine.find(*tenant, hashes).await? {
             return self.place_at(node).await;
         }

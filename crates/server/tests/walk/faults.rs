@@ -67,7 +67,7 @@ const FAULTS: [Fault; 13] = [
 
 /// What is said in one protocol.
 #[derive(Debug)]
-struct Speech {
+struct ProtocolSample {
     path: &'static str,
     /// A request's fields, but for `stream`.
     asked: &'static str,
@@ -76,7 +76,7 @@ struct Speech {
     error: &'static str,
 }
 
-const CHAT: Speech = Speech {
+const CHAT: ProtocolSample = ProtocolSample {
     path: "/v1/chat/completions",
     asked: r#""model":"local","messages":[{"role":"user","content":"TALK"}]"#,
     events: [
@@ -89,7 +89,7 @@ const CHAT: Speech = Speech {
     error: r#"{"error":{"message":"Internal server error","type":"server_error","param":null,"code":null}}"#,
 };
 
-const ANTHROPIC: Speech = Speech {
+const ANTHROPIC: ProtocolSample = ProtocolSample {
     path: "/v1/messages",
     asked: r#""model":"claude-haiku-4-5","max_tokens":100,"messages":[{"role":"user","content":"TALK"}]"#,
     events: [
@@ -102,7 +102,7 @@ const ANTHROPIC: Speech = Speech {
     error: r#"{"type":"error","error":{"type":"api_error","message":"Internal server error, see the status page for more of it"}}"#,
 };
 
-const RESPONSES: Speech = Speech {
+const RESPONSES: ProtocolSample = ProtocolSample {
     path: "/v1/responses",
     asked: r#""model":"local","input":[{"type":"message","role":"user","content":"TALK"}]"#,
     events: [
@@ -115,12 +115,12 @@ const RESPONSES: Speech = Speech {
     error: r#"{"error":{"message":"Internal server error","type":"server_error","param":null,"code":null}}"#,
 };
 
-const SPEECHES: [&Speech; 3] = [&CHAT, &ANTHROPIC, &RESPONSES];
+const SAMPLES: [&ProtocolSample; 3] = [&CHAT, &ANTHROPIC, &RESPONSES];
 
-impl Speech {
+impl ProtocolSample {
     /// The one that a request's head asks for.
     fn at(head: &str) -> &'static Self {
-        SPEECHES.into_iter().find(|speech| head.contains(speech.path)).expect("somebody asks for one of them")
+        SAMPLES.into_iter().find(|sample| head.contains(sample.path)).expect("somebody asks for one of them")
     }
 
     /// A streamed request of somebody who says this.
@@ -136,8 +136,8 @@ fn chunk(text: &str) -> String {
     format!("{:x}\r\n{text}\r\n", text.len())
 }
 
-/// Reads one request; the speech it asks for, where it came.
-async fn read_request(socket: &mut TcpStream) -> Option<&'static Speech> {
+/// Reads one request; the sample it asks for, where it came.
+async fn read_request(socket: &mut TcpStream) -> Option<&'static ProtocolSample> {
     let mut read = Vec::new();
     let mut piece = [0; 4096];
     loop {
@@ -148,7 +148,7 @@ async fn read_request(socket: &mut TcpStream) -> Option<&'static Speech> {
                 name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
             });
             if body.len() >= length.unwrap_or(0) {
-                return Some(Speech::at(head));
+                return Some(ProtocolSample::at(head));
             }
         }
         match socket.read(&mut piece).await {
@@ -165,8 +165,8 @@ async fn hold(mut socket: TcpStream) {
 }
 
 async fn misbehave(mut socket: TcpStream, fault: Fault) {
-    let Some(speech) = read_request(&mut socket).await else { return };
-    let Speech { events, whole, error, .. } = speech;
+    let Some(sample) = read_request(&mut socket).await else { return };
+    let ProtocolSample { events, whole, error, .. } = sample;
     let mut say = async |text: String| drop(socket.write_all(text.as_bytes()).await);
     let half = &events[1][..20];
     let begun = || format!("{STREAM}{}", chunk(events[0]));
@@ -259,9 +259,9 @@ fn is_of_the_way(name: &str) -> bool {
     name.starts_with("x-epitome-") || ["date", "transfer-encoding", "connection"].contains(&name)
 }
 
-async fn look(client: &Client, url: &str, speech: &Speech) -> Seen {
+async fn look(client: &Client, url: &str, sample: &ProtocolSample) -> Seen {
     let nothing = |end| Seen { status: None, headers: Vec::new(), bytes: String::new(), end };
-    let response = match client.post(format!("{url}{}", speech.path)).body(speech.body("go on")).send().await
+    let response = match client.post(format!("{url}{}", sample.path)).body(sample.body("go on")).send().await
     {
         Ok(response) => response,
         Err(error) if error.is_timeout() => return nothing("silence"),
@@ -293,18 +293,18 @@ fn client(patience: Duration) -> Client {
 
 #[tokio::test]
 async fn the_client_sees_what_it_would_have_seen_directly() {
-    join_all(SPEECHES.map(compare)).await;
+    join_all(SAMPLES.map(compare)).await;
 }
 
-async fn compare(speech: &Speech) {
+async fn compare(sample: &ProtocolSample) {
     let client = client(CLIENT_PATIENCE);
     for fault in FAULTS {
         let base = upstream(fault).await;
         let (url, _running) = serve(&base, LARGE).await;
-        let direct = look(&client, &base, speech).await;
+        let direct = look(&client, &base, sample).await;
         let begun = Instant::now();
-        let through = look(&client, &url, speech).await;
-        assert_eq!(through, direct, "{fault:?} at {}", speech.path);
+        let through = look(&client, &url, sample).await;
+        assert_eq!(through, direct, "{fault:?} at {}", sample.path);
         assert!(begun.elapsed() < CLIENT_PATIENCE * 4, "{fault:?} took {:?}", begun.elapsed());
     }
 }
@@ -319,13 +319,13 @@ const GIVEN_UP: [(Fault, (Option<u16>, &str)); 3] = [
 #[tokio::test]
 async fn a_provider_that_says_nothing_is_given_up_in_time() {
     let patient = Client::new();
-    for (speech, (fault, expected)) in
-        SPEECHES.into_iter().flat_map(|speech| GIVEN_UP.map(|row| (speech, row)))
+    for (sample, (fault, expected)) in
+        SAMPLES.into_iter().flat_map(|sample| GIVEN_UP.map(|row| (sample, row)))
     {
         let base = upstream(fault).await;
         let (url, _running) = serve_silent(&base, LARGE, Duration::from_millis(300)).await;
         let begun = Instant::now();
-        let seen = look(&patient, &url, speech).await;
+        let seen = look(&patient, &url, sample).await;
         assert_eq!((seen.status, seen.end), expected, "{fault:?}: {seen:?}");
         assert!(begun.elapsed() < Duration::from_secs(3), "{fault:?} took {:?}", begun.elapsed());
     }
@@ -353,11 +353,11 @@ async fn endless(listener: TcpListener, open: Arc<AtomicUsize>) {
         let open = open.clone();
         tokio::spawn(async move {
             open.fetch_add(1, Ordering::SeqCst);
-            if let Some(speech) = read_request(&mut socket).await {
-                let begun = format!("{STREAM}{}", chunk(speech.events[0]));
+            if let Some(sample) = read_request(&mut socket).await {
+                let begun = format!("{STREAM}{}", chunk(sample.events[0]));
                 let mut is_heard = socket.write_all(begun.as_bytes()).await.is_ok();
                 while is_heard {
-                    is_heard = socket.write_all(chunk(speech.events[1]).as_bytes()).await.is_ok();
+                    is_heard = socket.write_all(chunk(sample.events[1]).as_bytes()).await.is_ok();
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
             }
@@ -368,8 +368,8 @@ async fn endless(listener: TcpListener, open: Arc<AtomicUsize>) {
 
 /// Opens a stream, hears its first word, and hangs up.
 async fn give_up(client: &Client, url: &str, number: usize) -> Result<Bytes, String> {
-    let speech = SPEECHES[number % SPEECHES.len()];
-    let (url, body) = (format!("{url}{}", speech.path), speech.body(&format!("talk {}", number % 7)));
+    let sample = SAMPLES[number % SAMPLES.len()];
+    let (url, body) = (format!("{url}{}", sample.path), sample.body(&format!("talk {}", number % 7)));
     let told = |error: reqwest::Error| format!("{error:?}");
     let response = client.post(url).body(body).send().await.map_err(told)?;
     let first = response.bytes_stream().next().await;

@@ -3,18 +3,10 @@
 use epitome_core::EntryId;
 use epitome_engine::store::{FaultKind, SessionId, StoreError, StoreFault};
 
-/// Whether a failure is one that passes: what is damaged, or of a later version, stays so.
-pub(super) fn is_passing(kind: FaultKind) -> bool {
-    match kind {
-        FaultKind::Full | FaultKind::ReadOnly | FaultKind::Gone | FaultKind::Busy => true,
-        FaultKind::Newer | FaultKind::Damaged | FaultKind::Other => false,
-    }
-}
-
 /// What cannot be read while the store fails, for whoever can say it again.
 pub(super) fn out_of_reach(error: StoreError, session: SessionId, ids: &[EntryId]) -> StoreError {
     match error {
-        StoreError::Fault(fault) if is_passing(fault.kind) => {
+        StoreError::Fault(fault) if fault.kind.is_passing() => {
             StoreError::OutOfReach { session, ids: ids.to_vec() }
         }
         error => error,

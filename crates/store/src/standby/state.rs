@@ -43,6 +43,14 @@ impl State {
         }
     }
 
+    /// Takes down that the store is well again, and nothing waits; the leases that were kept for what did. What was begun in memory is
+    /// taken up in the store by its next request.
+    pub(super) fn recover(&mut self) -> Vec<Lease> {
+        self.retry_at = None;
+        (self.spare, self.begun) = (Arc::default(), 0);
+        std::mem::take(&mut self.kept_back)
+    }
+
     /// Keeps a lease for as long as something waits to be stored under it; whether something does.
     pub(super) fn keep_back(&mut self, lease: Lease) -> bool {
         let waits = self.pending.waits(lease.session);
