@@ -29,9 +29,8 @@ struct Outage<'o> {
     end: &'o dyn Fn(&Proxy<'_>),
 }
 
-/// A server whose files may be limited without its end.
 fn serve<'s>(stage: &'s Stage, address: &str) -> Proxy<'s> {
-    stage.serve_limited(&[&WINDOW[..], &["--store", address]].concat())
+    stage.serve(&[&WINDOW[..], &["--store", address]].concat())
 }
 
 /// What the messages of a request body say.

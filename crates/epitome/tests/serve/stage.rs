@@ -140,34 +140,10 @@ impl Stage {
 
     /// The proxy, with these arguments.
     pub(crate) fn serve(&self, args: &[&str]) -> Proxy<'_> {
-        self.serve_by(self.serving(args))
-    }
-
-    /// The same, which goes on where its files may grow no further: without this the system would end it.
-    pub(crate) fn serve_limited(&self, args: &[&str]) -> Proxy<'_> {
-        let serving = self.serving(args);
-        let mut limited = Command::new("sh");
-        limited.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""]).arg(serving.get_program());
-        limited.args(serving.get_args()).current_dir(self.folder.path());
-        for (name, value) in serving.get_envs() {
-            match value {
-                Some(value) => limited.env(name, value),
-                None => limited.env_remove(name),
-            };
-        }
-        self.serve_by(limited)
-    }
-
-    fn serving(&self, args: &[&str]) -> Command {
         let mut command =
             self.command(&["serve", "--listen", "127.0.0.1:0", "--upstream", self.upstream_url()]);
-        command.args(args);
-        command
-    }
-
-    fn serve_by(&self, mut command: Command) -> Proxy<'_> {
         let told = File::create(self.path(TOLD)).expect("there is room");
-        let child = command.stdout(Stdio::piped()).stderr(told).spawn();
+        let child = command.args(args).stdout(Stdio::piped()).stderr(told).spawn();
         let mut child = child.expect("the program runs");
         let mut out = BufReader::new(child.stdout.take().expect("it is piped"));
         let mut line = || {
