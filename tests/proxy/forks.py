@@ -36,6 +36,8 @@ TENANTS = ("one", "two")
 # A conversation is given up when it has had so many messages, so that new ones begin.
 MESSAGES_MAX = 160
 THREADS = 6
+# So many go on at once in a protocol: few enough that each outgrows its window.
+LISTS_MAX = 5
 
 
 class Echo(BaseHTTPRequestHandler):
@@ -91,24 +93,26 @@ def cut(messages, at, may_end_in_results=False):
 
 
 class Table:
-    """The conversations there are, which several threads go on with."""
+    """The conversations there are in each protocol, which several threads go on with."""
 
     def __init__(self, protocols):
-        self.lock, self.lists, self.protocols = threading.Lock(), [], protocols
+        self.lock, self.lists = threading.Lock(), {protocol: [] for protocol in protocols}
 
     def take(self, dice):
-        """A copy of one, or a new one."""
+        """A copy of one, or a new one; as many in one protocol as in another."""
+        protocol = dice.choice(list(self.lists))
         with self.lock:
-            if self.lists and dice.random() > 0.02:
-                protocol, tenant, messages = dice.choice(self.lists)
+            if self.lists[protocol] and dice.random() > 0.02:
+                tenant, messages = dice.choice(self.lists[protocol])
                 return protocol, tenant, list(messages)
-        return dice.choice(self.protocols), dice.choice(TENANTS), [{"role": "user", "content": text(dice)}]
+        return protocol, dice.choice(TENANTS), [{"role": "user", "content": text(dice)}]
 
     def put(self, dice, protocol, tenant, messages):
         with self.lock:
-            self.lists.append((protocol, tenant, messages))
-            if len(self.lists) > 8 or len(messages) > MESSAGES_MAX:
-                self.lists.pop(dice.randrange(len(self.lists)))
+            lists = self.lists[protocol]
+            lists.append((tenant, messages))
+            if len(lists) > LISTS_MAX or len(messages) > MESSAGES_MAX:
+                lists.pop(dice.randrange(len(lists)))
 
 
 def next_request(dice, table):
