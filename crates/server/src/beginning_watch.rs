@@ -55,9 +55,8 @@ impl BeginningWatch {
         };
         let mut all = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         // Walked once more, it is what it was.
-        let again = all.iter().position(|begun| begun.tenant == *tenant && begun.chain == chain);
-        if let Some(at) = again {
-            return all[at].changes >= NEW_ONES_MAX;
+        if let Some(same) = all.iter().find(|begun| begun.tenant == *tenant && begun.chain == chain) {
+            return same.changes >= NEW_ONES_MAX;
         }
         let before = all.iter().rposition(is_before).map(|at| all.remove(at));
         let changes = before.map_or(0, |before| before.changes + 1);

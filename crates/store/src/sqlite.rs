@@ -151,9 +151,9 @@ impl SqliteStore {
         if self.readers.access == FileAccess::ReadOnly {
             return ready(Ok(()));
         }
-        let (holder, begun) = (self.holder.clone(), self.unwritten.clone());
+        let (holder, unwritten) = (self.holder.clone(), self.unwritten.clone());
         self.writer.write(Durability::System, move |connection| {
-            begun.give_numbers_back(connection)?;
+            unwritten.give_numbers_back(connection)?;
             holder.leave(connection)
         })
     }
