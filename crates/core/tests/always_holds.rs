@@ -7,7 +7,7 @@
 mod world;
 
 use epitome_core::{
-    Compaction, EntryId, Expressible, Form, Mark, Outcome, Record, Strategy, Tokens, Trigger,
+    Compaction, EntryId, Expressible, Form, Mark, Outcome, Record, Role, Slot, Strategy, Tokens, Trigger,
 };
 use proptest::prelude::{
     Just, ProptestConfig, Strategy as Generate, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest,
@@ -17,7 +17,7 @@ use std::collections::HashSet;
 use world::{Asked, Axes, CountingArchive, Session, histories, others};
 
 /// How many properties there are.
-const PROPERTIES: u32 = 17;
+const PROPERTIES: u32 = 18;
 
 /// In all properties together the ordinary run sees ten thousand histories, the same ones each
 /// time so that a failure is nobody's bad luck; whoever asks for a number of cases gets new ones.
@@ -122,6 +122,18 @@ proptest! {
                 prop_assert!(open.iter().all(|id| if asked.can.forms { view.contains(id) } else { is_told(id) }), "the open exchange is gone");
             }
         }
+    }
+
+    #[test]
+    fn no_reply_stands_before_the_summary_where_nobody_spoke_before(history in histories(), asked in asked()) {
+        let mut session = Session::of(&history);
+        let Some(record) = session.compact(&asked).filter(|record| !is_edit(record)) else { return Ok(()) };
+        let role = |slot: &Slot| slot.message().and_then(|id| session.log.item(id)).map(|item| item.role);
+        let is_summary = |slot: &Slot| matches!(slot, Slot::Summary { .. });
+        let mut slots = session.context.slots().iter().skip_while(|slot| role(slot) == Some(Role::System));
+        let first = slots.next();
+        let follows = slots.any(is_summary);
+        prop_assert!(!follows || first.and_then(role) != Some(Role::Assistant), "{:?} of {:?}", first, record);
     }
 
     #[test]

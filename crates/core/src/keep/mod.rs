@@ -7,7 +7,7 @@ mod forms;
 mod rule;
 
 use crate::policy::TargetOf;
-use crate::{ArchiveError, EntryId, Form, Item, Job, Slot, Tail, Tokens};
+use crate::{ArchiveError, EntryId, Form, Item, Job, Role, Slot, Tail, Tokens};
 use always::NewestWork;
 pub(crate) use always::{KeepSet, matching, worked_on};
 use always::{KeptMessage, unanswered, unit_of};
@@ -139,7 +139,9 @@ impl KeepSelection {
         let tail = chooser.job.context.slots().get(start..).unwrap_or_default();
         let most = chooser.job.room().less(set.tokens());
         let tail = tail.iter().map(Slot::id).collect();
-        Self::assemble(chooser, set, tail, &HashSet::new(), TailRoom::all(most))
+        let mut kept = Self::assemble(chooser, set, tail, &HashSet::new(), TailRoom::all(most))?;
+        kept.move_opening_replies(chooser.job);
+        Ok(kept)
     }
 
     /// What is kept in any case, and beside it at most a part of `target`.
@@ -160,7 +162,9 @@ impl KeepSelection {
             // It cannot be shown shortened here: the summary covers it, and tells what is kept in any case.
             tail.clear();
         }
-        Self::assemble(chooser, set, tail, &newest.masked, room)
+        let mut kept = Self::assemble(chooser, set, tail, &newest.masked, room)?;
+        kept.move_opening_replies(job);
+        Ok(kept)
     }
 
     fn assemble(
@@ -190,7 +194,18 @@ impl KeepSelection {
             }
         }
         self.front.sort_unstable();
+        self.move_opening_replies(chooser.job);
         Ok(())
+    }
+
+    /// A list that begins with a reply is refused by some providers: what would stand in front of the summary goes behind it
+    /// from the reply on where nobody has spoken before.
+    fn move_opening_replies(&mut self, job: &Job<'_>) {
+        let role = |id: &EntryId| job.log.item(*id).map(|item| item.role);
+        let opening = self.front.iter().position(|id| role(id) != Some(Role::System));
+        if let Some(at) = opening.filter(|&at| role(&self.front[at]) == Some(Role::Assistant)) {
+            self.tail.splice(..0, self.front.drain(at..));
+        }
     }
 
     fn put_before(
