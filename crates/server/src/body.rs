@@ -86,7 +86,7 @@ impl Body {
     pub(crate) fn read(
         protocol: Protocol,
         text: BodyText,
-        recall: impl FnOnce(&str) -> KnownBeginning,
+        recall: impl FnOnce(&str) -> (KnownBeginning, Vec<ReadElement>),
     ) -> Result<Self, BodyError> {
         let places = body_scan::scan(text.as_str(), list_field(protocol), protocol, recall);
         let places = places.ok_or_else(|| verdict(protocol, text.as_str()))?;
@@ -101,7 +101,7 @@ impl Body {
     /// The same of which nothing is known.
     #[cfg(test)]
     pub(crate) fn alone(protocol: Protocol, json: &str) -> Result<Self, BodyError> {
-        Self::read(protocol, BodyText::from(json), |_| KnownBeginning::default())
+        Self::read(protocol, BodyText::from(json), |_| Default::default())
     }
 
     /// The same behind elements that its provider holds.
@@ -150,7 +150,7 @@ impl Body {
 
     /// How much of its list was not known when it was read.
     pub(crate) fn new_bytes(&self) -> usize {
-        self.list.len().saturating_sub(self.known.end())
+        self.list.len().saturating_sub(self.known.end)
     }
 
     /// How many messages there are.

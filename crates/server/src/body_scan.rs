@@ -28,7 +28,7 @@ pub(crate) fn scan(
     text: &str,
     key: &str,
     protocol: Protocol,
-    recall: impl FnOnce(&str) -> KnownBeginning,
+    recall: impl FnOnce(&str) -> (KnownBeginning, Vec<ReadElement>),
 ) -> Option<BodyPlaces> {
     let mut scanner = BodyScanner { text, at: 0 };
     let (mut fields, mut found, mut recall) = (Vec::new(), None, Some(recall));
@@ -120,7 +120,7 @@ impl<'t> BodyScanner<'t> {
     fn list(
         &mut self,
         protocol: Protocol,
-        recall: impl FnOnce(&str) -> KnownBeginning,
+        recall: impl FnOnce(&str) -> (KnownBeginning, Vec<ReadElement>),
     ) -> Option<ScannedList> {
         let is_text = self.next()? == b'"' && protocol == Protocol::OpenaiResponses;
         let start = self.at;
@@ -129,13 +129,12 @@ impl<'t> BodyScanner<'t> {
             let elements = vec![self.read(protocol, start, place.clone())];
             return Some(ScannedList { place, elements, known: KnownBeginning::default() });
         }
-        let known = recall(&self.text[start..]);
-        let mut elements = known.elements.clone();
+        let (known, mut elements) = recall(&self.text[start..]);
         let mut is_open = if elements.is_empty() {
             self.open(b'[')?;
             !self.close(b']')
         } else {
-            self.at = start + known.end();
+            self.at = start + known.end;
             self.is_followed(b']')?
         };
         while is_open {

@@ -39,20 +39,15 @@ pub(crate) enum ElementLink {
 /// How a list begins that is read now, as far as that is known.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KnownBeginning {
-    /// Its elements, without a gap.
-    pub(crate) elements: Vec<ReadElement>,
+    /// Where the last known element ends; 0 where none is known.
+    pub(crate) end: usize,
+    /// How many elements are known.
+    count: usize,
     seed: [u8; 32],
     /// The keys of the chunks it begins with, whole ones, the root first.
     keys: Vec<ChunkKey>,
     /// How many of the elements end in those chunks.
     in_chunks: usize,
-}
-
-impl KnownBeginning {
-    /// Where the last known element ends; 0 where none is known.
-    pub(crate) fn end(&self) -> usize {
-        self.elements.last().map_or(0, |last| last.end as usize)
-    }
 }
 
 /// The lists seen lately.
@@ -99,38 +94,40 @@ const WEIGHT_MAX: usize = 1 << 17;
 const CHUNK_WEIGHT: usize = 2;
 
 impl SeenLists {
-    /// What is known of a list whose bytes these are, from its bracket on to wherever.
+    /// What is known of a list whose bytes these are, from its bracket on to wherever, with the elements it begins with.
     pub(crate) fn recall(
         &self,
         key: &ChainKey,
         tenant: TenantId,
         protocol: Protocol,
         list: &[u8],
-    ) -> KnownBeginning {
+    ) -> (KnownBeginning, Vec<ReadElement>) {
         if list.len() < LIST_BYTES_MIN {
-            return KnownBeginning::default();
+            return (KnownBeginning::default(), Vec::new());
         }
         let seed = key.list_seed(tenant, protocol);
         let root = *seed.first_chunk().expect("a hash is longer than its beginning");
-        let mut known = KnownBeginning { elements: Vec::new(), seed, keys: vec![root], in_chunks: 0 };
+        let (mut keys, mut elements) = (vec![root], Vec::new());
         let mut rest = list;
+        let mut last = root;
         while let Some((chunk, behind)) = rest.split_at_checked(CHUNK_BYTES) {
-            let next = next_key(&seed, known.last_key(), chunk);
-            if !self.trie().take_chunk(next, &mut known.elements) {
+            let next = next_key(&seed, last, chunk);
+            if !self.trie().take_chunk(next, &mut elements) {
                 break;
             }
-            known.keys.push(next);
-            rest = behind;
+            keys.push(next);
+            (last, rest) = (next, behind);
         }
-        known.in_chunks = known.elements.len();
-        self.trie().take_end(&seed, known.last_key(), rest, &mut known.elements);
-        known
+        let in_chunks = elements.len();
+        self.trie().take_end(&seed, last, rest, &mut elements);
+        let end = elements.last().map_or(0, |last| last.end as usize);
+        (KnownBeginning { end, count: elements.len(), seed, keys, in_chunks }, elements)
     }
 
     /// Remembers a list that was read, from its first bracket to its last; `known` is how it began.
     pub(crate) fn remember(&self, known: &KnownBeginning, list: &[u8], elements: &[ReadElement]) {
         // Nobody asked what is known of it, or all of it was.
-        if known.keys.is_empty() || known.elements.len() == elements.len() {
+        if known.keys.is_empty() || known.count == elements.len() {
             return;
         }
         let (mut key, mut from) = (known.last_key(), known.in_chunks);
