@@ -4,8 +4,12 @@
 
 use axum::Router;
 use axum::serve::Listener;
+use futures_util::FutureExt as _;
 use futures_util::future::{Either, join_all, select, select_ok};
-use std::future::{Future, IntoFuture as _, pending};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::{conn::auto, graceful::GracefulShutdown};
+use hyper_util::service::TowerToHyperService;
+use std::future::Future;
 use std::io;
 use std::net::TcpStream as AcceptedStream;
 use std::num::NonZero;
@@ -24,6 +28,9 @@ const THREADS_MAX: usize = 16;
 
 /// So many connections wait for a thread; further ones wait in the system's own queue, which is about as long.
 const WAITING_MAX: usize = 128;
+
+/// So much of a request is read at once: what lies in a processor's cache until it is copied to its place.
+const READ_BYTES_MAX: usize = 128 << 10;
 
 /// Whatever is let go ends where it waits next. A thread that hangs in the system, on a disk that is gone, ends with the process.
 const ENDING_TIME_MAX: Duration = Duration::from_secs(1);
@@ -80,7 +87,7 @@ impl ConnectionThreads {
                 Err(error) => return drop(building.send(error)),
             };
             drop(building);
-            runtime.block_on(serve(HandedConnections(connections), router, phase, serving));
+            runtime.block_on(serve(connections, router, phase, serving));
             // Whatever is left was told that the server ends, and has nobody to work for.
             runtime.shutdown_background();
         };
@@ -153,14 +160,24 @@ impl ConnectionThreads {
 
 /// Serves the connections that are handed to this thread. Its runtime stays for as long as others may need what it drives.
 async fn serve(
-    connections: HandedConnections,
+    mut handed: mpsc::Receiver<AcceptedStream>,
     router: Router,
     phase: watch::Receiver<ServingPhase>,
     serving: oneshot::Sender<()>,
 ) {
-    let finishing = reached(phase.clone(), ServingPhase::Finishing);
-    let served = axum::serve(connections, router).with_graceful_shutdown(finishing).into_future();
-    select(pin!(served), pin!(reached(phase.clone(), ServingPhase::Over))).await;
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder.http1().max_buf_size(READ_BYTES_MAX);
+    let (service, connections) = (TowerToHyperService::new(router), GracefulShutdown::new());
+    let mut finishing = pin!(reached(phase.clone(), ServingPhase::Finishing));
+    while let Either::Left((Some(connection), _)) = select(pin!(handed.recv()), &mut finishing).await {
+        // One that cannot be taken into this runtime is closed.
+        if let Ok(connection) = TcpStream::from_std(connection) {
+            let served = builder.serve_connection(TokioIo::new(connection), service.clone()).into_owned();
+            // However it ends, whoever is at its other end knows.
+            tokio::spawn(connections.watch(served).map(drop));
+        }
+    }
+    select(pin!(connections.shutdown()), pin!(reached(phase.clone(), ServingPhase::Over))).await;
     drop(serving);
     reached(phase, ServingPhase::Over).await;
 }
@@ -168,28 +185,6 @@ async fn serve(
 /// Comes to its end when that phase has begun, or nobody can begin it any more.
 async fn reached(mut phase: watch::Receiver<ServingPhase>, awaited: ServingPhase) {
     drop(phase.wait_for(|now| *now >= awaited).await);
-}
-
-/// Connections that were taken elsewhere, for the runtime of this thread.
-struct HandedConnections(mpsc::Receiver<AcceptedStream>);
-
-impl Listener for HandedConnections {
-    type Io = TcpStream;
-    type Addr = ();
-
-    async fn accept(&mut self) -> (TcpStream, ()) {
-        while let Some(connection) = self.0.recv().await {
-            if let Ok(connection) = TcpStream::from_std(connection) {
-                return (connection, ());
-            }
-        }
-        // Nobody takes connections any more: those that are there are served to their end.
-        pending().await
-    }
-
-    fn local_addr(&self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ const WRAPPERS: [&str; 4] = ["command-args", "user_query", "user-query", "user_m
 
 static OPENING: LazyLock<Regex> = LazyLock::new(|| {
     let names: Vec<&str> = NOTICES.into_iter().chain(WRAPPERS).collect();
-    compile(&format!(r"<({})(?:\s[^<>\n]{{0,200}})?>", names.join("|")))
+    compile(&format!(r"<({})(?:\s[^<>\n]*)?>", names.join("|")))
 });
 
 /// Lines that a harness writes by itself.

@@ -43,7 +43,9 @@ pub fn run(args: ServeArgs) -> Result<()> {
         let end = interruption().context("cannot be told to stop")?;
         welcome(server.address(), &upstreams, &place.to_string(), is_observing).print()?;
         let retention = place.lasting().map(|store| tokio::spawn(retention::watch(store, stored, log)));
+        let returning = tokio::spawn(allocator::keep_returning());
         let served = server.run_until(end).await;
+        returning.abort();
         retention.inspect(JoinHandle::abort);
         place.close(log).await;
         log.stopped(&served?);
