@@ -80,6 +80,16 @@ pub(crate) enum Fault {
         /// What the connection said.
         why: String,
     },
+    /// Somebody may be there, and said nothing.
+    #[error(
+        "epitome: the provider at {upstream} gave no answer: {why}; it may have taken the request. Send it again, or see how the provider is"
+    )]
+    Unanswered {
+        /// Its base URL.
+        upstream: String,
+        /// What the connection said.
+        why: String,
+    },
 }
 
 impl Fault {
@@ -99,7 +109,7 @@ impl Fault {
             Self::Loop { .. } => StatusCode::LOOP_DETECTED,
             // Which clients take for the word to go on by HTTP, at once and for the rest of the session.
             Self::Upgrade => StatusCode::UPGRADE_REQUIRED,
-            Self::Unreachable { .. } => StatusCode::BAD_GATEWAY,
+            Self::Unreachable { .. } | Self::Unanswered { .. } => StatusCode::BAD_GATEWAY,
         }
     }
 
@@ -109,7 +119,7 @@ impl Fault {
             Self::BrokenOff | Self::NotPosted | Self::DotsInPath | Self::Upgrade => "invalid_request_error",
             Self::NoSuchPath { .. } | Self::NotRouted { .. } => "not_found_error",
             Self::ForeignKey { .. } => "permission_error",
-            Self::Unreachable { .. } | Self::Loop { .. } => "api_error",
+            Self::Unreachable { .. } | Self::Unanswered { .. } | Self::Loop { .. } => "api_error",
         }
     }
 

@@ -79,8 +79,10 @@ pub(crate) enum NoticeKind {
     Refused { why: String },
     /// The base URL that an agent was given is wrong in a way that can be put right.
     BaseUrl { asked: String, fault: &'static str, served: String },
-    /// A provider does not answer; said once for each outage.
+    /// A provider is not there; said once for each outage.
     Unreachable { upstream: String, why: String },
+    /// It may be there, and gives no answer; the same.
+    Unanswered { upstream: String, why: String },
     /// It answers again.
     Reachable { upstream: String },
 }
@@ -157,6 +159,7 @@ impl NoticeKind {
             | Self::Refused { .. }
             | Self::BaseUrl { .. }
             | Self::Unreachable { .. }
+            | Self::Unanswered { .. }
             | Self::Reachable { .. } => None,
         }
     }
@@ -188,7 +191,9 @@ impl OperatorNotice {
             | NoticeKind::Failed { .. }
             | NoticeKind::PassedOn { .. }
             | NoticeKind::BaseUrl { .. } => NoticeLevel::Warn,
-            NoticeKind::Unreachable { .. } | NoticeKind::Refused { .. } => NoticeLevel::Error,
+            NoticeKind::Unreachable { .. } | NoticeKind::Unanswered { .. } | NoticeKind::Refused { .. } => {
+                NoticeLevel::Error
+            }
         }
     }
 
@@ -240,6 +245,9 @@ impl fmt::Display for OperatorNotice {
             }
             NoticeKind::Unreachable { upstream, why } => {
                 write!(f, "cannot reach the provider at {upstream}: {why}; check the network and the address")
+            }
+            NoticeKind::Unanswered { upstream, why } => {
+                write!(f, "the provider at {upstream} gave no answer: {why}; it may have taken the request")
             }
             NoticeKind::Reachable { upstream } => write!(f, "the provider at {upstream} answers again"),
         }

@@ -266,7 +266,14 @@ pub(crate) struct Path<'r> {
 
 /// What is told of a provider that could not be heard.
 fn fault_of(to: &Upstream, error: &ReplyError) -> Fault {
-    Fault::Unreachable { upstream: to.to_string(), why: told(error) }
+    let (upstream, why) = (to.to_string(), told(error));
+    match error {
+        ReplyError::Client(error) if error.is_connect() => Fault::Unreachable { upstream, why },
+        ReplyError::Address(_) => Fault::Unreachable { upstream, why },
+        ReplyError::Client(_) | ReplyError::BrokenOff(_) | ReplyError::Silent(_) => {
+            Fault::Unanswered { upstream, why }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -108,6 +108,10 @@ impl ServerState {
                 let kind = NoticeKind::Unreachable { upstream: upstream.clone(), why: why.clone() };
                 out.insert(name).then_some(kind)
             }
+            Some(Fault::Unanswered { upstream, why }) => {
+                let kind = NoticeKind::Unanswered { upstream: upstream.clone(), why: why.clone() };
+                out.insert(name).then_some(kind)
+            }
             // The client's own doing, or ours.
             Some(
                 Fault::TooLarge { .. }

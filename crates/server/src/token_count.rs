@@ -63,7 +63,7 @@ async fn ask(
     let reply = sent?;
     let (status, headers) = (reply.status(), headers::passed_on(reply.headers()));
     let body = to_bytes(Body::from_stream(reply.into_body()), COUNT_BYTES_MAX).await;
-    let unread = |error| Fault::Unreachable { upstream: upstream.to_string(), why: told(&error) };
+    let unread = |error| Fault::Unanswered { upstream: upstream.to_string(), why: told(&error) };
     Ok(CountReply { status, headers, body: body.map_err(unread)? })
 }
 

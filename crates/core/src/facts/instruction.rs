@@ -21,7 +21,7 @@ static INSTRUCTION: LazyLock<Regex> = LazyLock::new(|| {
         r"i\s+(?:don['’]?t|do\s+not)\s+want|would\s+be\s+(?:nice|great|good|better|best)\s+(?:if|to|that)|no\s+need\s+(?:to|for)",
         r"let['’]?s\s+(?:not|use|keep|make|call|go\s+with|stick|move|drop|remove|rename|avoid|have|put|switch|only|always)",
         r"please\s+(?:use|keep|don['’]?t|do\s+not|avoid|make\s+sure|always|never|only|stick|prefer|leave|stop)",
-        r"use\s.+\s(?:instead|rather\s+than)|rather\s+than\s+\w+ing",
+        r"use\s.+\s(?:instead|rather\s+than)|instead\s+of\s.+,\s*use|rather\s+than\s+\w+ing",
         // German
         r"bitte\s+(?:nicht|nur|immer|nie|keine?\w*|verwende|nutze|benutze|achte)|niemals|darf(?:st)?|dürfen|muss|müssen|musst",
         r"soll(?:en|st|te|ten|test)?|achte\s+darauf|stelle?\s+sicher|unbedingt|ab\s+(?:jetzt|sofort)|in\s+zukunft|lass\s+uns",
@@ -73,11 +73,26 @@ static QUESTION: LazyLock<Regex> = LazyLock::new(|| {
     compile(&format!(r"(?i)^{lead}(?:{words}|{inverted}|{others})|{spaceless}"))
 });
 
+/// A wish without its subject: "should take up the space". A question has one behind its verb.
+static WITHOUT_SUBJECT: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?i)^should(?:n['’]?t)?\s+(?:not|also|always|never|only|just|still|be|have|get|go|come|stay|take|show|look|use|work|run|say|tell|keep|fit|contain|include|support|allow)\b[^?？]*$",
+    )
+});
+
+/// A wish put as a question, for good: "can we make it full page always". With a question mark it is asked.
+static STANDING_WISH: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?i)^(?:(?:and|so|but|also|ok(?:ay)?|then)[,.]?\s+)*(?:can|could|would|will)\s+(?:we|you)\b.*\b(?:always|never|from\s+now\s+on|going\s+forward|every\s+time|each\s+time)\b",
+    )
+});
+
 /// Somebody answers back, doubts, guesses or tells how things are.
 static DESCRIPTION: LazyLock<Regex> = LazyLock::new(|| {
     let words = [
         r"i\s+(?:really\s+)?(?:don['’]?t|do\s+not|didn['’]?t|can['’]?t|cannot|couldn['’]?t)\s+(?:really\s+|even\s+|actually\s+)?(?:know|think|see|understand|undersatnd|get|remember|believe|care|mind|find|recall|like|have|need)",
-        r"should(?:n['’]?t)?\s+(?:have|be\s+(?:fine|ok|okay|good|working|able|enough|easy|done|there))|must\s+(?:have|be\s+(?:a|the|an|because))|i\s+(?:should|must|have\s+to|need\s+to)",
+        // "should have worked", and not "should have a look"
+        r"should(?:n['’]?t)?\s+(?:have\s+(?:been|had|done|gone|got|made|said|sent|come|run|put|set|kept|left|read|built|caught|found|thought|told|meant|cut|hit|let|lost|won|\w+(?:ed|en|wn))\b|be\s+(?:fine|ok|okay|good|working|able|enough|easy|done|there))|must\s+(?:have|be\s+(?:a|the|an|because))|i\s+(?:should|must|have\s+to|need\s+to)",
         r"(?:like|want|love)\s+(?:to\s+|you\s+to\s+)?(?:know|understand|hear|ask|see\s+(?:if|what|how|why))|don['’]?t\s+(?:know|think|understand|worry|see\s+(?:why|how|any))",
         r"(?:where|what|how|why|whether)\s+[^,.;]{0,40}\bshould|not\s+sure|no\s+idea|i\s+(?:thought|guess|wonder|tried|tested|assume)|as\s+(?:it|i|we|you)\s+should",
     ];
@@ -112,6 +127,9 @@ static STANDING: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Whether a sentence tells somebody what to do or how.
 pub(super) fn instructs(sentence: &str) -> bool {
+    if STANDING_WISH.is_match(sentence) && !sentence.trim_end().ends_with(['?', '？']) {
+        return true;
+    }
     let is_told = INSTRUCTION.is_match(sentence)
         || (GERMAN_IMPERATIVE.is_match(sentence) && !GERMAN_STATEMENT.is_match(sentence));
     is_told && !asks(sentence) && !DESCRIPTION.is_match(sentence)
@@ -119,7 +137,8 @@ pub(super) fn instructs(sentence: &str) -> bool {
 
 /// Whether a sentence asks something.
 pub(super) fn asks(sentence: &str) -> bool {
-    QUESTION.is_match(sentence.trim_end())
+    let sentence = sentence.trim_end();
+    QUESTION.is_match(sentence) && !WITHOUT_SUBJECT.is_match(sentence)
 }
 
 /// Whether a rule forbids.

@@ -179,6 +179,10 @@ mod tests {
             "Пожалуйста, не трогай тесты.",
             "Ändere die API nicht.",
             "Antworte immer auf Deutsch und sieze mich.",
+            "we should have a look when we start code review",
+            "can we make the page wide always, so that nothing is cut",
+            "Should take up the space to the right",
+            "Instead of writing \"Agent\", use the name of the agent.",
         ];
         for said in kept {
             assert_eq!(found(said).len(), 1, "{said}");
@@ -199,6 +203,12 @@ mod tests {
             "まだv1リリースしたくないんだけどどうする？",
             "这个必须重构吗",
             "Das geht leider nicht.",
+            "you should have asked before",
+            "that should have been green",
+            "can we always make it wide?",
+            "can we make the page wide",
+            "should be there already?",
+            "should the page take up the space",
         ];
         for said in left {
             assert_eq!(found(said), [], "{said}");

@@ -2,10 +2,10 @@
 
 use super::schema;
 use crate::fault::of_sqlite;
-use epitome_engine::store::StoreError;
+use epitome_engine::store::{FaultKind, StoreError, StoreFault};
 use rusqlite::{Connection, OpenFlags};
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Others may be at a long transaction: a backup, a clean-up.
@@ -61,4 +61,46 @@ pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Store
         connection.pragma_update(None, "synchronous", "FULL").map_err(of_sqlite)?;
     }
     Ok(connection)
+}
+
+/// The file that a connection was opened on. One that is deleted or moved away is still written to without an error: what is said
+/// there is gone with the last connection.
+pub(super) struct OpenedFile {
+    path: PathBuf,
+    identity: Option<FileIdentity>,
+}
+
+/// What a file is known by wherever it stands.
+type FileIdentity = (u64, u64);
+
+impl OpenedFile {
+    /// The main file of a connection.
+    pub(super) fn of(connection: &Connection) -> Self {
+        let path = PathBuf::from(connection.path().unwrap_or_default());
+        let identity = identity(&path);
+        Self { path, identity }
+    }
+
+    /// Whether it is still where it was; what is in memory alone, and what this system does not tell apart, is.
+    pub(super) fn check(&self) -> Result<(), StoreFault> {
+        if self.identity.is_none() || identity(&self.path) == self.identity {
+            return Ok(());
+        }
+        let what = format!(
+            "the store's file is no longer at {}; put it back, or start anew for another",
+            self.path.display()
+        );
+        Err(StoreFault { kind: FaultKind::Gone, what })
+    }
+}
+
+#[cfg(unix)]
+fn identity(path: &Path) -> Option<FileIdentity> {
+    use std::os::unix::fs::MetadataExt as _;
+    std::fs::metadata(path).ok().map(|file| (file.dev(), file.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(_: &Path) -> Option<FileIdentity> {
+    None
 }

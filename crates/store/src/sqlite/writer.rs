@@ -2,7 +2,7 @@
 //! transaction; else a thread of the store's does, and who comes while the disk is busy shares its next turn. Of several in a
 //! transaction each has a savepoint of its own.
 
-use super::file::BUSY_TIME;
+use super::file::{BUSY_TIME, OpenedFile};
 use crate::fault::sqlite;
 use epitome_engine::BoxFuture;
 use epitome_engine::store::{Durability, FaultKind, StoreError, StoreFault};
@@ -62,7 +62,8 @@ struct Waiting {
 impl WriteQueue {
     /// Begins to write on a connection; `rest` is done whenever nothing was asked for during `every`.
     pub(super) fn new(connection: Connection, every: Duration, rest: IdleWork) -> Result<Self, StoreFault> {
-        let writer = Mutex::new(WriteConnection { connection, durability: None });
+        let file = OpenedFile::of(&connection);
+        let writer = Mutex::new(WriteConnection { connection, file, durability: None });
         let shared = Arc::new(SharedQueue { waiting: Mutex::default(), changed: Condvar::new(), writer });
         let thread = std::thread::Builder::new()
             .name("epitome-store".into())
@@ -233,6 +234,7 @@ impl SharedQueue {
 /// The connection that is written on.
 struct WriteConnection {
     connection: Connection,
+    file: OpenedFile,
     /// What its last transaction waited for; none where nothing was written yet.
     durability: Option<Durability>,
 }
@@ -241,15 +243,27 @@ impl WriteConnection {
     fn write_together(&mut self, tasks: Vec<Task>) {
         match self.begin(durability(&tasks), BUSY_TIME) {
             Ok(transaction) => tell_all(write_in(transaction, tasks)),
-            Err(error) => {
-                let fault = sqlite(&error);
+            Err(fault) => {
                 tell_all((tasks.into_iter().map(|task| (task.work)(Err(&fault)).tell).collect(), Ok(())));
             }
         }
     }
 
     /// Begins a transaction whose end the disk is waited for, or is not; a process that is at one is waited for so long.
-    fn begin(&mut self, durability: Durability, others_time: Duration) -> rusqlite::Result<Transaction<'_>> {
+    fn begin(
+        &mut self,
+        durability: Durability,
+        others_time: Duration,
+    ) -> Result<Transaction<'_>, StoreFault> {
+        self.file.check()?;
+        self.begin_in_file(durability, others_time).map_err(|error| sqlite(&error))
+    }
+
+    fn begin_in_file(
+        &mut self,
+        durability: Durability,
+        others_time: Duration,
+    ) -> rusqlite::Result<Transaction<'_>> {
         self.connection.busy_timeout(others_time)?;
         if self.durability != Some(durability) {
             self.connection

@@ -44,6 +44,32 @@ async fn who_may_wait_writes_on_their_own_thread_and_others_on_the_stores() {
     assert_ne!(told(queue.write(Durability::Disk, who)).await, Ok(thread::current().id()));
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn what_is_written_to_a_file_that_was_moved_away_fails_until_it_is_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (place, elsewhere) = (folder.path().join("store.db"), folder.path().join("elsewhere.db"));
+    let connection = Connection::open(&place).expect("a file");
+    connection.execute_batch("CREATE TABLE numbers (number INTEGER)").expect("a table is made");
+    let queue =
+        WriteQueue::new(connection, Duration::from_secs(3_600), Box::new(|_| ())).expect("a thread begins");
+    let kind = async |number| {
+        let written = queue.write_here(Durability::Disk, move |connection| add(connection, number)).await;
+        written.map_err(|error| match error {
+            StoreError::Fault(fault) => fault.kind,
+            other => panic!("{other}"),
+        })
+    };
+    assert_eq!(kind(1).await, Ok(()));
+    std::fs::rename(&place, &elsewhere).expect("it is moved");
+    assert_eq!(kind(2).await, Err(FaultKind::Gone));
+    std::fs::copy(&elsewhere, &place).expect("another stands in its place");
+    assert_eq!(kind(3).await, Err(FaultKind::Gone));
+    std::fs::rename(&elsewhere, &place).expect("it is moved back");
+    assert_eq!(kind(4).await, Ok(()));
+    assert_eq!(written(&queue).await, [1, 4]);
+}
+
 #[tokio::test]
 async fn what_comes_while_another_writes_is_written_behind_it_and_nobody_waits_for_the_connection() {
     let queue = queue();
