@@ -64,11 +64,12 @@ pub(crate) fn router(state: Arc<ServerState>) -> Router {
 }
 
 /// What whoever opens the address in a browser has found.
-async fn greet() -> &'static str {
-    concat!(
-        "epitome ",
-        env!("CARGO_PKG_VERSION"),
-        ": agents point their base URL here.\n/api/v1/stats     what it has saved\n/api/v1/sessions  the conversations\n/metrics          for Prometheus\n"
+async fn greet(State(state): State<Arc<ServerState>>) -> String {
+    let key =
+        state.settings.api_token.as_ref().map_or("", |_| "They ask for `Authorization: Bearer TOKEN`.\n");
+    format!(
+        "epitome {}: agents point their base URL here.\n/api/v1/stats     what it has saved\n/api/v1/sessions  the conversations\n/metrics          for Prometheus\n{key}",
+        env!("CARGO_PKG_VERSION")
     )
 }
 

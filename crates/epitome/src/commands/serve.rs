@@ -37,11 +37,12 @@ pub fn run(args: ServeArgs) -> Result<()> {
     let runtime = runtime.context("cannot start serving")?;
     let served = runtime.block_on(async {
         let (upstreams, is_observing) = (settings.upstreams.clone(), settings.is_observing);
+        let asks_token = settings.api_token.is_some();
         let place = SessionPlace::open(&store, log).await?;
         let settings = ServerSettings { store: place.server_store(stored.keep), ..settings };
         let server = Server::bind(address, settings).await?;
         let end = interruption().context("cannot be told to stop")?;
-        welcome(server.address(), &upstreams, &place.to_string(), is_observing).print()?;
+        welcome(server.address(), &upstreams, &place.to_string(), is_observing, asks_token).print()?;
         let retention = place.lasting().map(|store| tokio::spawn(retention::watch(store, stored, log)));
         let returning = tokio::spawn(allocator::keep_returning());
         let served = server.run_until(end).await;
@@ -120,7 +121,13 @@ fn tell_ignored(args: &PolicyArgs, log: ServerLog) -> Result<()> {
 }
 
 /// What to set in an agent.
-fn welcome(address: SocketAddr, upstreams: &Upstreams, kept: &str, is_observing: bool) -> Page {
+fn welcome(
+    address: SocketAddr,
+    upstreams: &Upstreams,
+    kept: &str,
+    is_observing: bool,
+    asks_token: bool,
+) -> Page {
     let mut page = Page::default();
     writeln!(page, "listening on http://{address}\n{kept}\n");
     if is_observing {
@@ -132,9 +139,10 @@ fn welcome(address: SocketAddr, upstreams: &Upstreams, kept: &str, is_observing:
     writeln!(page, "Point your agent at it; its own key goes along to the provider:");
     writeln!(page, "  export ANTHROPIC_BASE_URL=http://{address}     # to {}", upstreams.anthropic);
     writeln!(page, "  export OPENAI_BASE_URL=http://{address}/v1     # to {}", upstreams.openai);
+    let key = if asks_token { ", with `Authorization: Bearer TOKEN`" } else { "" };
     writeln!(
         page,
-        "\nSee what it does: http://{address}/api/v1/stats (totals), /api/v1/sessions   Stop: ctrl-c"
+        "\nSee what it does: http://{address}/api/v1/stats (totals), /api/v1/sessions{key}   Stop: ctrl-c"
     );
     page
 }

@@ -32,6 +32,10 @@ fn the_api_asks_for_the_token_that_was_set_and_conversations_do_not() {
     assert_eq!(paths.map(|path| status(path, None)), guarded);
     assert_eq!(paths.map(|path| status(path, Some("a1946ac92492d2347c6235b4"))), guarded);
     assert_eq!(paths.map(|path| status(path, Some(TOKEN))), [200, 200, 200, 200, 404, 200, 200, 200, 200]);
+    let greeting = async { client.get(format!("{}/", proxy.address())).send().await?.text().await };
+    assert!(
+        stage.block_on(greeting).expect("it answers").contains("They ask for `Authorization: Bearer TOKEN`.")
+    );
     // The model that reads a summary has no token, and is not told of an address that would ask it for one.
     let sent = stage.arrived().into_iter().next_back().expect("it was asked").into_iter();
     let sent: String = sent.map(|message| message["content"].to_string()).collect();
