@@ -168,7 +168,18 @@ pub struct DigestCache {
     generations: Mutex<Generations>,
     /// Summaries of the path, and whether a model wrote prose of them.
     summaries: Mutex<HashMap<EntryId, (Arc<str>, bool)>>,
+    /// Texts that a compaction reads beside its messages, with their secrets.
+    screened: Mutex<Vec<ScreenedText>>,
 }
+
+/// A text, and the secrets in it.
+struct ScreenedText {
+    text: Box<str>,
+    secrets: Arc<[Box<str>]>,
+}
+
+/// So many of them are kept, the newest: each step of a compaction asks for the same one or two.
+const SCREENED_MAX: usize = 4;
 
 #[derive(Default)]
 struct Generations {
@@ -250,6 +261,19 @@ impl DigestCache {
             summaries.insert(compaction, (summary.clone(), has_prose));
             has_prose
         })
+    }
+
+    /// The secrets of a summary that a compaction reads, looked for once.
+    pub(crate) fn secrets_of(&self, text: &str) -> Arc<[Box<str>]> {
+        let mut screened = self.screened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = screened.iter().find(|known| *known.text == *text) {
+            return known.secrets.clone();
+        }
+        let secrets: Arc<[Box<str>]> = secrets_in(std::iter::once(text)).into();
+        let gone = (screened.len() + 1).saturating_sub(SCREENED_MAX);
+        screened.drain(..gone);
+        screened.push(ScreenedText { text: text.into(), secrets: secrets.clone() });
+        secrets
     }
 
     fn generations(&self) -> MutexGuard<'_, Generations> {

@@ -7,6 +7,7 @@ mod action;
 mod answer;
 mod carried;
 mod code;
+mod common_words;
 mod concept;
 mod cover;
 mod dialogue;
@@ -108,7 +109,9 @@ pub fn ledger(material: &Material<'_>) -> Ledger {
 /// pointers to nowhere broken.
 pub(crate) fn harmless(material: &Material<'_>) -> impl Fn(&str) -> String + use<> {
     let mut secrets = Secrets::default();
-    material.previous.iter().for_each(|text| secrets.learn(text));
+    for text in material.previous {
+        material.digests.secrets_of(text).iter().for_each(|secret| secrets.remember(secret));
+    }
     for original in material.superseded {
         let digest = material.digests.digest(original);
         // Nothing is quoted from what is carried, and yet a summariser may be handed it as it is.

@@ -150,7 +150,8 @@ impl<'m> SummaryPage<'m> {
         self.weigh(section, text).1
     }
 
-    fn holds(&self, spot: &Spot) -> bool {
+    /// Whether a line stands at this place.
+    pub(super) fn holds(&self, spot: &Spot) -> bool {
         self.taken.contains(&(spot.section, spot.order))
     }
 

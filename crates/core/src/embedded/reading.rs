@@ -6,7 +6,8 @@ use super::concept::{Concepts, WordPairs};
 use super::dialogue::{Dialogue, spoken};
 use super::file_note::{FileNote, FileNotes};
 use super::line_piece::piece_around;
-use super::own::{OwnSummary, ToldLines};
+use super::lines_by_word::LinesByWord;
+use super::own::OwnSummary;
 use super::quoted_line::{LineTraits, is_counted, is_quoted, line_traits};
 use super::stated_rule::{RuleQuote, rules_in};
 use super::statement::{Finding, meaning_of, sentences_in};
@@ -108,7 +109,7 @@ impl Reading {
     pub(super) fn of(material: &Material<'_>) -> Self {
         let mut reading = Self { ledger: material.earlier.cloned().unwrap_or_default(), ..Self::default() };
         for text in material.previous {
-            reading.secrets.learn(text);
+            material.digests.secrets_of(text).iter().for_each(|secret| reading.secrets.remember(secret));
         }
         let leaving: Vec<(EntryId, Arc<MessageDigest>)> = (material.superseded.iter())
             .map(|original| (original.0, material.digests.digest(original)))
@@ -142,10 +143,10 @@ impl Reading {
         let OwnSummary { rules: own_rules, dialogue, statements, commits, names, rest } = own;
         commits.iter().for_each(|commit| self.take_prose(&commit.text));
         self.commits.extend(commits);
-        let told = ToldLines::of(&dialogue);
+        let told = LinesByWord::of(dialogue.iter().map(|line| line.text.as_str()));
         for text in own_rules {
             let reach = rules(text).first().map_or(RuleReach::Task, |rule| rule.reach);
-            self.obey(told.find(text), text, reach);
+            self.obey(told.find(text).map(|line| dialogue[line].id), text, reach);
         }
         for quote in statements {
             self.take_prose(&quote.text);

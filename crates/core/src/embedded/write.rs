@@ -241,10 +241,10 @@ fn write_closing(page: &mut SummaryPage<'_>, closing: &Quote, quota: &mut Tokens
 fn write_older_closings(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
     for wanted in [true, false] {
         for (closing, _) in closings(reading).rev().filter(|(_, is_final)| *is_final == wanted) {
-            let told = conclusions(&closing.text);
+            let spot = place(closing, 1 << 15);
+            let told = if page.holds(&spot) { String::new() } else { conclusions(&closing.text) };
             if !told.is_empty() {
-                let text = format!("{} model: {told}", closing.id);
-                page.add(&place(closing, 1 << 15), &text, quota);
+                page.add(&spot, &format!("{} model: {told}", closing.id), quota);
             }
         }
     }

@@ -105,7 +105,15 @@ fn is_beside(line: &str, at: usize, path: &str, operation: &str) -> bool {
 
 /// Entries that pointers in the text lead to.
 pub(super) fn pointers(shown: &str, resolvable: &[EntryId]) -> HashSet<EntryId> {
-    let words = shown.split(|c: char| !c.is_ascii_alphanumeric());
+    let bytes = shown.as_bytes();
+    let is_in_word = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let starts = shown.match_indices('m').map(|(at, _)| at);
+    let starts = starts.filter(|&at| !is_in_word(at.checked_sub(1).map(|before| &bytes[before])));
+    // By the letter they begin with: all that is in view is gone through.
+    let words = starts.map(|at| {
+        let length = bytes[at..].iter().take_while(|byte| is_in_word(Some(byte))).count();
+        &shown[at..at + length]
+    });
     words.filter_map(EntryId::of_pointer).filter(|id| resolvable.binary_search(id).is_ok()).collect()
 }
 
