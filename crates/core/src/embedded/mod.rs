@@ -37,6 +37,7 @@ mod written;
 
 use crate::facts::Secrets;
 use crate::ledger::Ledger;
+use crate::side_thread::do_both;
 use crate::statement_source::SourcedText;
 use crate::{EntryId, Material, Original, Tokens};
 pub use answer::AnswerIndex;
@@ -47,8 +48,10 @@ pub(crate) use opening::opening_of;
 use page::SummaryPage;
 pub(crate) use quoted_line::{LineTraits, line_traits};
 use reading::Reading;
+use select::LineChoices;
 pub(crate) use stated_rule::{StatedRule, rules_in};
 pub(crate) use statement::{StatedSentence, sentences_in};
+use write::RequestLines;
 pub(crate) use written::{WrittenNote, file_written, notes_in, purpose};
 
 /// A summary without its fence, and what it was made from.
@@ -75,9 +78,13 @@ pub fn summarize_beside(material: &Material<'_>, prose: &str, budget: Tokens) ->
     let secrets: Secrets = std::mem::take(&mut reading.secrets);
     let escape = Escape { pointers: material.addressable, secrets: &secrets };
     let mut page = SummaryPage::new(material.measure, escape, budget);
-    let notes = write::fixed_parts(&mut page, &reading, budget, material.measure.text(prose));
-    select::fill(&mut page, &reading, material.focus, prose);
-    write::second_helping(&mut page, &reading);
+    let requests = RequestLines::of(&page, &reading);
+    let (notes, choices) = do_both(
+        || write::fixed_parts(&mut page, &reading, &requests, (budget, material.measure.text(prose))),
+        || LineChoices::of(&reading, material.focus),
+    );
+    select::fill(&mut page, &reading, choices, prose);
+    write::second_helping(&mut page, &reading, &requests);
     let (text, statements) = page.finish();
     EmbeddedSummary { text, ledger: reading.ledger, notes, statements }
 }
@@ -89,7 +96,8 @@ pub fn facts_page(material: &Material<'_>, budget: Tokens) -> EmbeddedSummary {
     let secrets: Secrets = std::mem::take(&mut reading.secrets);
     let escape = Escape { pointers: material.addressable, secrets: &secrets };
     let mut page = SummaryPage::new(material.measure, escape, budget);
-    let notes = write::fixed_parts(&mut page, &reading, budget, Tokens::ZERO);
+    let requests = RequestLines::of(&page, &reading);
+    let notes = write::fixed_parts(&mut page, &reading, &requests, (budget, Tokens::ZERO));
     let (text, statements) = page.finish();
     EmbeddedSummary { text, ledger: reading.ledger, notes, statements }
 }

@@ -16,6 +16,7 @@ use super::written::NotePlace;
 use crate::digest::MessageDigest;
 use crate::facts::{Passage, PassageFacts, RuleReach, Secrets, Sighting, Voice, rules};
 use crate::ledger::Ledger;
+use crate::side_thread::do_both;
 use crate::{Author, EntryId, Material, Message, Original, Role, fence};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -107,7 +108,7 @@ const FAILURE_FACTOR: f64 = 1.5;
 impl Reading {
     /// Reads the material.
     pub(super) fn of(material: &Material<'_>) -> Self {
-        let mut reading = Self { ledger: material.earlier.cloned().unwrap_or_default(), ..Self::default() };
+        let mut reading = Self::default();
         for text in material.previous {
             material.digests.secrets_of(text).iter().for_each(|secret| reading.secrets.remember(secret));
         }
@@ -160,20 +161,27 @@ impl Reading {
         self.take_prose(&rest);
     }
 
-    /// Every message in its order, by whether it leaves view, stays, or stays cut.
+    /// Every message in its order, by whether it leaves view, stays, or stays cut. Their ledger needs nothing of what else is
+    /// read in them, and is made meanwhile.
     fn take_all(&mut self, leaving: &[(EntryId, Arc<MessageDigest>)], material: &Material<'_>) {
-        let mut all: BTreeMap<EntryId, (Option<&MessageDigest>, Option<&Original>)> = BTreeMap::new();
-        leaving.iter().for_each(|(id, digest)| all.entry(*id).or_default().0 = Some(digest));
-        material.visible.iter().for_each(|shown| all.entry(shown.0).or_default().1 = Some(shown));
+        let mut all: BTreeMap<EntryId, ReadMessage<'_>> = BTreeMap::new();
+        leaving.iter().for_each(|(id, digest)| all.entry(*id).or_default().original = Some(digest));
+        material.visible.iter().for_each(|shown| all.entry(shown.0).or_default().shown = Some(shown));
         // What stays cut may stand behind the summary, where others' paths have something else.
-        let gone = all.iter().rev().find(|(_, (_, shown))| shown.is_none()).map(|(id, _)| *id);
+        let gone = all.iter().rev().find(|(_, message)| message.shown.is_none()).map(|(id, _)| *id);
         let end = gone.or(leaving.last().map(|(id, _)| *id));
-        for (id, (original, shown)) in all {
-            if self.covered.is_none() && Some(id) > end {
-                self.covered = Some(self.ledger.clone());
-            }
-            let message = original.map(MessageDigest::message).or(shown.map(|(_, message)| &**message));
-            message.into_iter().for_each(|message| self.ledger.update(id, message));
+        let ((), (ledger, covered)) =
+            do_both(|| self.take_each(&all, end, material), || ledgers(&all, end, material));
+        (self.ledger, self.covered) = (ledger, covered);
+    }
+
+    fn take_each(
+        &mut self,
+        all: &BTreeMap<EntryId, ReadMessage<'_>>,
+        end: Option<EntryId>,
+        material: &Material<'_>,
+    ) {
+        for (&id, &ReadMessage { original, shown }) in all {
             let kept = shown.filter(|_| original.is_none()).map(|shown| material.digests.digest(shown));
             original.or(kept.as_deref()).into_iter().for_each(|digest| self.hear(id, digest));
             match (original, shown) {
@@ -381,6 +389,35 @@ impl Reading {
         self.file_notes.all.iter().for_each(|note| drop(self.concepts.number(&note.quote.text)));
         let spoken = self.docs.iter().filter_map(|doc| doc.spoken_pairs.as_ref());
         spoken.for_each(|pairs| self.concepts.count(pairs));
+    }
+}
+
+/// The ledger of the whole history, and as it stood where what leaves view ends; none where nothing stands behind that.
+fn ledgers(
+    all: &BTreeMap<EntryId, ReadMessage<'_>>,
+    end: Option<EntryId>,
+    material: &Material<'_>,
+) -> (Ledger, Option<Ledger>) {
+    let (mut ledger, mut covered) = (material.earlier.cloned().unwrap_or_default(), None);
+    for (&id, message) in all {
+        if covered.is_none() && Some(id) > end {
+            covered = Some(ledger.clone());
+        }
+        message.read().into_iter().for_each(|message| ledger.update(id, message));
+    }
+    (ledger, covered)
+}
+
+/// A message as it is read: as it was said where it leaves view or is cut, and as it stays in view.
+#[derive(Clone, Copy, Default)]
+struct ReadMessage<'m> {
+    original: Option<&'m MessageDigest>,
+    shown: Option<&'m Original>,
+}
+
+impl<'m> ReadMessage<'m> {
+    fn read(&self) -> Option<&'m Message> {
+        self.original.map(MessageDigest::message).or(self.shown.map(|(_, message)| &**message))
     }
 }
 

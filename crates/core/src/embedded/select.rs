@@ -20,10 +20,23 @@ use std::collections::{BTreeMap, HashSet};
 /// How far the guessed costs may overshoot.
 const GUESS_SLACK: f64 = 1.5;
 
+/// What lines there are to choose from, whatever the page tells already.
+pub(super) struct LineChoices {
+    lines: GlossLines,
+    weights: Vec<f64>,
+    pieces: Candidates<Addition>,
+}
+
+impl LineChoices {
+    pub(super) fn of(reading: &Reading, focus: Option<&str>) -> Self {
+        let (lines, weights) = (GlossLines::of(reading), weights(reading));
+        Self { lines, weights, pieces: line_pieces(reading, focus) }
+    }
+}
+
 /// Fills the page, which stands beside `prose`.
-pub(super) fn fill(page: &mut SummaryPage<'_>, reading: &Reading, focus: Option<&str>, prose: &str) {
-    let lines = GlossLines::of(reading);
-    let mut weights = weights(reading);
+pub(super) fn fill(page: &mut SummaryPage<'_>, reading: &Reading, choices: LineChoices, prose: &str) {
+    let LineChoices { lines, mut weights, mut pieces } = choices;
     discount(page.lines().map(|(_, line)| line).chain(prose.lines()), reading, &mut weights);
     let statements = statement_pieces(reading, &LinesByWord::of(page.lines().map(|(_, line)| line)));
     let room = page.room().0 as f64;
@@ -32,7 +45,7 @@ pub(super) fn fill(page: &mut SummaryPage<'_>, reading: &Reading, focus: Option<
     write(page, reading, &lines, chosen.into_iter());
     let listed: HashSet<String> =
         page.lines().filter_map(|(section, line)| listed_path(section, line)).collect();
-    let mut pieces = pieces(reading, focus, &listed);
+    action_pieces(reading, &listed, &mut pieces);
     name_pieces(reading, &lines, &weights, &mut pieces);
     // Costs are guesses; the page measures, and stops when it is full.
     let room = page.room().0 as f64 * GUESS_SLACK;
@@ -144,8 +157,7 @@ fn listed_path(section: Section, line: &str) -> Option<String> {
     Some(entry.split(REMARK).next().unwrap_or(entry).to_owned())
 }
 
-/// `listed` are the files that the page lists: what was done to them is told there.
-fn pieces(reading: &Reading, focus: Option<&str>, listed: &HashSet<String>) -> Candidates<Addition> {
+fn line_pieces(reading: &Reading, focus: Option<&str>) -> Candidates<Addition> {
     let mut all = Candidates::new();
     // Lines with their places in `all`, by hashes that were made once: a compaction goes through every line of a history.
     let (mut seen, mut by_hash): (Vec<(&str, usize)>, _) = (Vec::new(), FactIndex::default());
@@ -163,6 +175,11 @@ fn pieces(reading: &Reading, focus: Option<&str>, listed: &HashSet<String>) -> C
             all.push(joined_piece(at, joined), line_facts(reading, line, true));
         }
     }
+    all
+}
+
+/// Adds what was done. `listed` are the files that the page lists: what was done to them is told there.
+fn action_pieces(reading: &Reading, listed: &HashSet<String>, all: &mut Candidates<Addition>) {
     let count = reading.actions.len() as f64;
     // Of what was done several times, the newest.
     let mut done = HashSet::new();
@@ -173,7 +190,6 @@ fn pieces(reading: &Reading, focus: Option<&str>, listed: &HashSet<String>) -> C
     };
     let told = (0..reading.actions.len()).rev().filter(|&at| !is_told(at) && is_new(at));
     told.for_each(|at| all.push(action_piece(reading, at, at as f64 / count), action_facts(reading, at)));
-    all
 }
 
 fn line_piece(line: &DocLine, text: &str, at: usize, focus: Option<&str>) -> Candidate<Addition> {

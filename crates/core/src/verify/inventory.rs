@@ -19,7 +19,7 @@ const LIVE_MAX: usize = 64;
 /// The messages that facts are looked for in, read before: those that go, and those that stay.
 pub(super) struct StockedMessages {
     superseded: Vec<(EntryId, Arc<MessageDigest>)>,
-    visible: Vec<(EntryId, Arc<MessageDigest>)>,
+    pub visible: Vec<(EntryId, Arc<MessageDigest>)>,
     superseded_ids: HashSet<EntryId>,
 }
 
@@ -69,7 +69,7 @@ impl StockedFact<'_> {
 /// The facts, in the order they were first seen.
 #[derive(Default)]
 pub(super) struct Inventory<'d> {
-    pub facts: Vec<StockedFact<'d>>,
+    facts: Vec<StockedFact<'d>>,
     /// Places in `facts`, by what each is about.
     places: FactIndex,
     /// When a person spoke.
@@ -92,8 +92,8 @@ fn is_of(fact: Mention<'_>, mention: Mention<'_>) -> bool {
 }
 
 impl<'d> Inventory<'d> {
-    /// Takes stock of the messages, whose ledger is this one.
-    pub(super) fn of(messages: &'d StockedMessages, ledger: &'d Ledger) -> Self {
+    /// Takes stock of the messages.
+    pub(super) fn of(messages: &'d StockedMessages) -> Self {
         let mut inventory = Self::default();
         for (id, digest) in &messages.superseded {
             inventory.hear(*id, digest);
@@ -113,13 +113,18 @@ impl<'d> Inventory<'d> {
         }
         inventory.drop_outdated();
         inventory.drop_retracted();
-        inventory.take_ledger(ledger, &messages.superseded_ids);
-        inventory.close_questions();
-        let live = std::mem::take(&mut inventory.live);
+        inventory
+    }
+
+    /// The facts of these messages and of their ledger.
+    pub(super) fn with(mut self, ledger: &'d Ledger, messages: &StockedMessages) -> Vec<StockedFact<'d>> {
+        self.take_ledger(ledger, &messages.superseded_ids);
+        self.close_questions();
+        let live = std::mem::take(&mut self.live);
         let is_over =
             |it: &StockedFact<'_>| it.mention.class == Class::LiveWork && !live.contains(it.mention.value);
-        inventory.facts.retain(|fact| !is_over(fact));
-        inventory
+        self.facts.retain(|fact| !is_over(fact));
+        self.facts
     }
 
     /// Drops outdated values, and what else was last seen on their lines: put back, a line says all it says.

@@ -3,19 +3,21 @@
 //!
 //! It looks at texts alone and trusts no summariser, ours included.
 
+mod groundwork;
 mod inventory;
 mod repair;
 mod visible_text;
 mod words;
 
+pub(crate) use groundwork::{ComparedMessages, Groundwork};
 pub use repair::repair;
 
 use crate::facts::{Class, Fact, Mention, Tier};
 use crate::ledger::Ledger;
 use crate::{EntryId, Material};
-use inventory::{Inventory, StockedMessages};
+use inventory::{Inventory, StockedFact, StockedMessages};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use visible_text::{VisibleText, flat, pointers};
 
@@ -89,13 +91,21 @@ pub fn verify(
     resolvable: &[EntryId],
 ) -> Verification {
     let messages = StockedMessages::of(material);
-    let inventory = Inventory::of(&messages, ledger);
+    let facts = Inventory::of(&messages).with(ledger, &messages);
     let flat = flat(shown_text);
-    let (shown, pointers) = (VisibleText::of(shown_text, &flat), pointers(shown_text, resolvable));
+    compare(facts, &VisibleText::of(shown_text, &flat), &pointers(shown_text, resolvable))
+}
+
+/// Looks facts up in what is shown, where these pointers lead to their originals.
+fn compare(
+    facts: Vec<StockedFact<'_>>,
+    shown: &VisibleText<'_>,
+    pointers: &HashSet<EntryId>,
+) -> Verification {
     let mut found = Verification::default();
     let mut missing = Vec::new();
-    for fact in inventory.facts {
-        let fate = shown.fate(fact.mention, fact.source, &pointers);
+    for fact in facts {
+        let fate = shown.fate(fact.mention, fact.source, pointers);
         found.report.count(fact.mention.class, fate);
         if fate != FactFate::Kept {
             missing.push((fact, fate));
