@@ -7,17 +7,18 @@ use super::dialogue::{Dialogue, spoken};
 use super::file_note::{FileNote, FileNotes};
 use super::line_piece::piece_around;
 use super::lines_by_word::LinesByWord;
+use super::material_message::{MaterialMessage, ledgers};
 use super::own::OwnSummary;
 use super::quoted_line::{LineTraits, is_counted, is_quoted, line_traits};
 use super::stated_rule::{RuleQuote, rules_in};
 use super::statement::{Finding, meaning_of, sentences_in};
 use super::table::{FactPlace, FactTable};
 use super::written::NotePlace;
-use crate::digest::MessageDigest;
+use crate::digest::{DigestCache, MessageDigest};
 use crate::facts::{Passage, PassageFacts, RuleReach, Secrets, Sighting, Voice, rules};
 use crate::ledger::Ledger;
 use crate::side_thread::do_both;
-use crate::{Author, EntryId, Material, Message, Original, Role, fence};
+use crate::{Author, EntryId, Material, Message, Role, fence};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -123,7 +124,7 @@ impl Reading {
         others.iter().for_each(|text| reading.take_prose(text));
         reading.carried = others.last().map(|text| reading.secrets.screen(text).into_owned());
         let read = material.superseded.first().map(|(id, _)| *id);
-        ours.iter().for_each(|text| reading.take_own(OwnSummary::of(text, read)));
+        ours.iter().for_each(|text| reading.take_own(OwnSummary::of(text, read), material.digests));
         reading.take_all(&leaving, material);
         reading.settle();
         reading
@@ -140,13 +141,13 @@ impl Reading {
         self.take(None, &PassageFacts::of(&passage));
     }
 
-    fn take_own(&mut self, own: OwnSummary<'_>) {
+    fn take_own(&mut self, own: OwnSummary<'_>, digests: &DigestCache) {
         let OwnSummary { rules: own_rules, dialogue, statements, commits, names, rest } = own;
         commits.iter().for_each(|commit| self.take_prose(&commit.text));
         self.commits.extend(commits);
         let told = LinesByWord::of(dialogue.iter().map(|line| line.text.as_str()));
         for text in own_rules {
-            let reach = rules(text).first().map_or(RuleReach::Task, |rule| rule.reach);
+            let reach = digests.reach_of(text);
             self.obey(told.find(text).map(|line| dialogue[line].id), text, reach);
         }
         for quote in statements {
@@ -164,7 +165,7 @@ impl Reading {
     /// Every message in its order, by whether it leaves view, stays, or stays cut. Their ledger needs nothing of what else is
     /// read in them, and is made meanwhile.
     fn take_all(&mut self, leaving: &[(EntryId, Arc<MessageDigest>)], material: &Material<'_>) {
-        let mut all: BTreeMap<EntryId, ReadMessage<'_>> = BTreeMap::new();
+        let mut all: BTreeMap<EntryId, MaterialMessage<'_>> = BTreeMap::new();
         leaving.iter().for_each(|(id, digest)| all.entry(*id).or_default().original = Some(digest));
         material.visible.iter().for_each(|shown| all.entry(shown.0).or_default().shown = Some(shown));
         // What stays cut may stand behind the summary, where others' paths have something else.
@@ -177,11 +178,11 @@ impl Reading {
 
     fn take_each(
         &mut self,
-        all: &BTreeMap<EntryId, ReadMessage<'_>>,
+        all: &BTreeMap<EntryId, MaterialMessage<'_>>,
         end: Option<EntryId>,
         material: &Material<'_>,
     ) {
-        for (&id, &ReadMessage { original, shown }) in all {
+        for (&id, &MaterialMessage { original, shown }) in all {
             let kept = shown.filter(|_| original.is_none()).map(|shown| material.digests.digest(shown));
             original.or(kept.as_deref()).into_iter().for_each(|digest| self.hear(id, digest));
             match (original, shown) {
@@ -224,11 +225,12 @@ impl Reading {
         if message.is_staged() {
             return;
         }
-        self.actions.extend(message.calls().map(|call| action::of(id, call, &self.secrets)));
+        let calls = message.calls().zip(digest.arguments());
+        self.actions.extend(calls.map(|(call, argument)| action::of(id, call, argument, &self.secrets)));
         self.note(id, digest);
         self.file_notes.open(id, digest, &self.secrets);
-        for result in message.results() {
-            let action = action::finish(&mut self.actions, result);
+        for (result, ending) in message.results().zip(digest.endings()) {
+            let action = action::finish(&mut self.actions, result, ending);
             self.has_failed |= action.is_some_and(|action| action.failed);
             // What a sub-agent reports is said to the model, and by one.
             if action.is_some_and(|action| action::delegates(&action.tool)) {
@@ -239,7 +241,7 @@ impl Reading {
         for passage in digest.passages() {
             self.take(Some(id), passage);
         }
-        self.dialogue.leave(id, message, &self.secrets);
+        self.dialogue.leave(id, digest, &self.secrets);
         self.quote(id, digest);
     }
 
@@ -389,35 +391,6 @@ impl Reading {
         self.file_notes.all.iter().for_each(|note| drop(self.concepts.number(&note.quote.text)));
         let spoken = self.docs.iter().filter_map(|doc| doc.spoken_pairs.as_ref());
         spoken.for_each(|pairs| self.concepts.count(pairs));
-    }
-}
-
-/// The ledger of the whole history, and as it stood where what leaves view ends; none where nothing stands behind that.
-fn ledgers(
-    all: &BTreeMap<EntryId, ReadMessage<'_>>,
-    end: Option<EntryId>,
-    material: &Material<'_>,
-) -> (Ledger, Option<Ledger>) {
-    let (mut ledger, mut covered) = (material.earlier.cloned().unwrap_or_default(), None);
-    for (&id, message) in all {
-        if covered.is_none() && Some(id) > end {
-            covered = Some(ledger.clone());
-        }
-        message.read().into_iter().for_each(|message| ledger.update(id, message));
-    }
-    (ledger, covered)
-}
-
-/// A message as it is read: as it was said where it leaves view or is cut, and as it stays in view.
-#[derive(Clone, Copy, Default)]
-struct ReadMessage<'m> {
-    original: Option<&'m MessageDigest>,
-    shown: Option<&'m Original>,
-}
-
-impl<'m> ReadMessage<'m> {
-    fn read(&self) -> Option<&'m Message> {
-        self.original.map(MessageDigest::message).or(self.shown.map(|(_, message)| &**message))
     }
 }
 

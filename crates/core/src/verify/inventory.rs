@@ -5,9 +5,10 @@ use super::words::places;
 use crate::digest::MessageDigest;
 use crate::facts::{Class, Fact, FactHash, FactIndex, Mention, PassageFacts, Sighting};
 use crate::ledger::Ledger;
+use crate::text_hash::TextMap;
 use crate::{Author, EntryId, Material};
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// Lines are kept to this length beside their fact.
@@ -129,7 +130,7 @@ impl<'d> Inventory<'d> {
 
     /// Drops outdated values, and what else was last seen on their lines: put back, a line says all it says.
     fn drop_outdated(&mut self) {
-        let mut lines: HashMap<EntryId, HashSet<String>> = HashMap::new();
+        let mut lines: TextMap<EntryId, HashSet<String>> = TextMap::default();
         for place in std::mem::take(&mut self.outdated) {
             let fact = &self.facts[place];
             lines.entry(fact.source).or_default().insert(fact.line().to_owned());

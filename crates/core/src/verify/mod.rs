@@ -14,6 +14,7 @@ pub use repair::repair;
 
 use crate::facts::{Class, Fact, Mention, Tier};
 use crate::ledger::Ledger;
+use crate::side_thread::do_both;
 use crate::{EntryId, Material};
 use inventory::{Inventory, StockedFact, StockedMessages};
 use serde::{Deserialize, Serialize};
@@ -102,19 +103,29 @@ fn compare(
     shown: &VisibleText<'_>,
     pointers: &HashSet<EntryId>,
 ) -> Verification {
+    let look_up = |facts: &[StockedFact<'_>]| -> Vec<FactFate> {
+        facts.iter().map(|fact| shown.fate(fact.mention, fact.source, pointers)).collect()
+    };
+    let (front, back) = facts.split_at(facts.len() / 2);
+    let (front, back) = do_both(|| look_up(front), || look_up(back));
     let mut found = Verification::default();
     let mut missing = Vec::new();
-    for fact in facts {
-        let fate = shown.fate(fact.mention, fact.source, pointers);
+    for (fact, fate) in facts.iter().zip(front.into_iter().chain(back)) {
         found.report.count(fact.mention.class, fate);
         if fate != FactFate::Kept {
-            missing.push((fact, fate));
+            let rank = (tier(fact.mention, fate), std::cmp::Reverse(fact.source), missing.len());
+            missing.push((rank, fact, fate));
         }
     }
-    missing.sort_by_cached_key(|(fact, fate)| (tier(fact.mention, *fate), std::cmp::Reverse(fact.source)));
-    missing.truncate(MISSING_MAX);
+    // Of tens of thousands a few are kept.
+    if missing.len() > MISSING_MAX {
+        missing.select_nth_unstable_by_key(MISSING_MAX, |(rank, ..)| *rank);
+        missing.truncate(MISSING_MAX);
+    }
+    missing.sort_unstable_by_key(|(rank, ..)| *rank);
     let mut line: Arc<str> = "".into();
-    let kept = missing.iter().map(|(fact, fate)| MissingFact { fact: fact.to_fact(&mut line), fate: *fate });
+    let kept =
+        missing.iter().map(|(_, fact, fate)| MissingFact { fact: fact.to_fact(&mut line), fate: *fate });
     found.missing = kept.collect();
     found.name_lost();
     found

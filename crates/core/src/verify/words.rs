@@ -11,12 +11,12 @@ pub(super) struct Words<'t> {
     /// Each place of a word, with the number of the one before it of the same word; its own where there is none. A list for each
     /// word would be a thousand small ones.
     places: Vec<(u32, u32)>,
-    tail: Tail,
+    tail: KnownTail,
 }
 
 /// The end of a text, whose words were taken down before it was known what stands in front of it.
 #[derive(Clone, Copy, Default)]
-struct Tail {
+struct KnownTail {
     /// The first so many places are its, counted from where it begins.
     places: u32,
     start: u32,
