@@ -4,11 +4,13 @@
 //! the summariser and to [`crate::verify`].
 
 use crate::embedded::{
-    StatedRule, StatedSentence, WrittenNote, file_written, line_traits, notes_in, opening_of, purpose,
-    rules_in, sentences_in,
+    StatedRule, StatedSentence, WrittenNote, file_written, line_traits, main_argument, may_be_refused,
+    notes_in, opening_of, purpose, rules_in, sentences_in,
 };
-use crate::facts::{PassageFacts, Voice, find_secrets, passages, spoken_passages, takes_back};
-use crate::ledger::{FileUse, file_of};
+use crate::facts::{
+    PassageFacts, RuleReach, Voice, find_secrets, passages, rules, spoken_passages, takes_back,
+};
+use crate::ledger::{Ending, FileUse, ending, file_of};
 use crate::{Author, Call, CallId, EntryId, Message, Original, Role, ToolResult, fence};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -29,6 +31,17 @@ pub(crate) struct MessageDigest {
     file_written: OnceLock<Option<Box<str>>>,
     files_read: OnceLock<Vec<(CallId, Box<str>)>>,
     openings: OnceLock<Vec<(CallId, Box<str>)>>,
+    arguments: OnceLock<Vec<Box<str>>>,
+    endings: OnceLock<Vec<CallEnding>>,
+}
+
+/// How a call ended, by its result.
+pub(crate) struct CallEnding {
+    pub is_failure: bool,
+    /// Its exit code, where the result shows one.
+    pub exit: Option<i32>,
+    /// Whether it may be that a person turned it down.
+    pub may_be_refused: bool,
 }
 
 impl MessageDigest {
@@ -48,6 +61,8 @@ impl MessageDigest {
             file_written: OnceLock::new(),
             files_read: OnceLock::new(),
             openings: OnceLock::new(),
+            arguments: OnceLock::new(),
+            endings: OnceLock::new(),
         }
     }
 
@@ -61,6 +76,7 @@ impl MessageDigest {
         }
         self.shown_passages();
         let _secrets = (self.secrets(), self.carried_secrets());
+        let _calls = (self.arguments(), self.endings());
         let _files = (self.notes(), self.purpose(), self.file_written(), self.files_read(), self.openings());
         match (self.message.role, self.message.author) {
             (Role::User, Author::Person) => {
@@ -153,6 +169,20 @@ impl MessageDigest {
         let opening = |result: &ToolResult| Some((result.call.clone(), opening_of(&result.text())?));
         self.openings.get_or_init(|| self.message.results().filter_map(opening).collect())
     }
+
+    /// The arguments of each of its calls that say most.
+    pub(crate) fn arguments(&self) -> &[Box<str>] {
+        self.arguments.get_or_init(|| self.message.calls().map(|call| main_argument(call).into()).collect())
+    }
+
+    /// How the calls ended whose results it holds.
+    pub(crate) fn endings(&self) -> &[CallEnding] {
+        let of = |result: &ToolResult| {
+            let Ending { exit, is_failure, text } = ending(result);
+            CallEnding { is_failure, exit, may_be_refused: may_be_refused(&text) }
+        };
+        self.endings.get_or_init(|| self.message.results().map(of).collect())
+    }
 }
 
 fn secrets_in<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<Box<str>> {
@@ -168,7 +198,23 @@ pub struct DigestCache {
     generations: Mutex<Generations>,
     /// Summaries of the path, and whether a model wrote prose of them.
     summaries: Mutex<HashMap<EntryId, (Arc<str>, bool)>>,
+    /// Texts that a compaction reads beside its messages, with their secrets.
+    screened: Mutex<Vec<ScreenedText>>,
+    /// Rules of earlier summaries with how far each reaches: every summary has those of the one before it.
+    reaches: Mutex<HashMap<Box<str>, RuleReach>>,
 }
+
+/// More rules than any summary has room for.
+const REACHES_MAX: usize = 4_096;
+
+/// A text, and the secrets in it.
+struct ScreenedText {
+    text: Box<str>,
+    secrets: Arc<[Box<str>]>,
+}
+
+/// So many of them are kept, the newest: each step of a compaction asks for the same one or two.
+const SCREENED_MAX: usize = 4;
 
 #[derive(Default)]
 struct Generations {
@@ -250,6 +296,33 @@ impl DigestCache {
             summaries.insert(compaction, (summary.clone(), has_prose));
             has_prose
         })
+    }
+
+    /// The secrets of a summary that a compaction reads, looked for once.
+    pub(crate) fn secrets_of(&self, text: &str) -> Arc<[Box<str>]> {
+        let mut screened = self.screened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = screened.iter().find(|known| *known.text == *text) {
+            return known.secrets.clone();
+        }
+        let secrets: Arc<[Box<str>]> = secrets_in(std::iter::once(text)).into();
+        let gone = (screened.len() + 1).saturating_sub(SCREENED_MAX);
+        screened.drain(..gone);
+        screened.push(ScreenedText { text: text.into(), secrets: secrets.clone() });
+        secrets
+    }
+
+    /// How far a rule reaches that an earlier summary tells, looked for once.
+    pub(crate) fn reach_of(&self, rule: &str) -> RuleReach {
+        let mut reaches = self.reaches.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(reach) = reaches.get(rule) {
+            return *reach;
+        }
+        if reaches.len() >= REACHES_MAX {
+            reaches.clear();
+        }
+        let reach = rules(rule).first().map_or(RuleReach::Task, |rule| rule.reach);
+        reaches.insert(rule.into(), reach);
+        reach
     }
 
     fn generations(&self) -> MutexGuard<'_, Generations> {

@@ -274,9 +274,9 @@ impl Plan<'_> {
     /// What of the dropped messages can still be seen or looked up.
     fn loss(&self, line: &str) -> Result<verify::LossReport, ArchiveError> {
         let sources = self.sources()?;
-        let (material, shown) = (sources.material(&self.job), format!("{line}\n{}", sources.visible_text()));
-        let ledger = embedded::ledger(&material);
-        Ok(verify::verify(&material, &ledger, &shown, material.addressable).report)
+        let ledger = embedded::ledger(&sources.material(&self.job));
+        let messages = sources.compared(&self.job);
+        Ok(verify::Groundwork::of(&messages).verify(&format!("{line}\n"), &ledger).report)
     }
 
     /// The compaction to append: it belongs to the prefix that ends in the last message covered.

@@ -126,6 +126,7 @@ pub mod policy;
 mod prune;
 mod record;
 mod request;
+mod side_thread;
 mod sources;
 mod statement_source;
 mod text_hash;

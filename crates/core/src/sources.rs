@@ -2,11 +2,10 @@
 //! to the summariser and to [`crate::verify`].
 
 use crate::{
-    Archive, ArchiveError, EntryId, Form, Job, Material, Message, Original, Plan, Tokens, facts,
-    keep::KeepSelection,
+    Archive, ArchiveError, EntryId, Form, Job, Material, Original, Plan, Tokens, keep::KeepSelection,
+    verify::ComparedMessages,
 };
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 /// What [`Material`] borrows from.
 pub(crate) struct MaterialSources<'a> {
@@ -93,10 +92,8 @@ impl MaterialSources<'_> {
         Material { previous: &self.prose[..self.prose.len() - self.taken_up], ..self.material(job) }
     }
 
-    /// Everything that stays in view as messages, as text.
-    pub(crate) fn visible_text(&self) -> String {
-        let shown = self.visible.iter().filter(|(id, _)| self.shown.contains(id));
-        let passages = shown.flat_map(|(_, message): &(EntryId, Arc<Message>)| facts::passages(message));
-        passages.fold(String::new(), |text, passage| text + &passage.text + "\n")
+    /// The messages, to be compared with what is written of them.
+    pub(crate) fn compared<'m>(&'m self, job: &'m Job<'_>) -> ComparedMessages<'m> {
+        ComparedMessages::of(self.material(job), &self.shown)
     }
 }

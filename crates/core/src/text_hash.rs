@@ -23,6 +23,21 @@ fn fold(one: u64, other: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
+/// The fewer than eight bytes at the end of a text as one number. Read by parts that may lie over each other: most words are
+/// as short as that, and a copy of so few bytes takes longer.
+fn rest_number(rest: &[u8]) -> u64 {
+    let length = rest.len();
+    match (rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
+        (Some(first), Some(last)) => {
+            u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << 32
+        }
+        (_, _) => {
+            let [first, middle, last] = [rest[0], rest[length / 2], rest[length - 1]].map(u64::from);
+            first | middle << 8 | last << 16
+        }
+    }
+}
+
 impl TextHasher {
     fn take(&mut self, more: u64) {
         self.0 = fold(self.0 ^ more ^ FIRST, SECOND);
@@ -34,9 +49,7 @@ impl Hasher for TextHasher {
         let (chunks, rest) = bytes.as_chunks::<8>();
         chunks.iter().for_each(|chunk| self.take(u64::from_le_bytes(*chunk)));
         if !rest.is_empty() {
-            let mut last = [0; 8];
-            last[..rest.len()].copy_from_slice(rest);
-            self.take(u64::from_le_bytes(last));
+            self.take(rest_number(rest));
         }
         // Zeros at the end of a text are not the padding of a shorter one.
         self.0 = self.0.wrapping_add(bytes.len() as u64);

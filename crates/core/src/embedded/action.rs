@@ -1,8 +1,8 @@
 //! Tool calls as one line each: what was done, to what, and how it ended.
 
 use super::answer::asks_person;
+use crate::digest::CallEnding;
 use crate::facts::{Secrets, scan_commands, unfold};
-use crate::ledger::ending;
 use crate::pattern::compile;
 use crate::{Call, CallId, EntryId, ToolResult};
 use regex::Regex;
@@ -32,10 +32,9 @@ const ARGUMENT_CHARS_MAX: usize = 160;
 /// How many calls back a result is looked for; parallel calls are few.
 const OPEN_CALLS_MAX: usize = 64;
 
-/// The call in one line, without its result.
-pub(super) fn of(id: EntryId, call: &Call, secrets: &Secrets) -> ActionLine {
-    let argument = main_argument(call);
-    let argument = secrets.screen(&argument);
+/// The call in one line with its main arguments, without its result.
+pub(super) fn of(id: EntryId, call: &Call, argument: &str, secrets: &Secrets) -> ActionLine {
+    let argument = secrets.screen(argument);
     let flat = argument.split_whitespace().collect::<Vec<_>>().join(" ");
     let cut = flat.char_indices().nth(ARGUMENT_CHARS_MAX).map_or(flat.len(), |(at, _)| at);
     let mut commands = Vec::new();
@@ -52,10 +51,13 @@ pub(super) fn of(id: EntryId, call: &Call, secrets: &Secrets) -> ActionLine {
 }
 
 /// Notes how the call behind `result` ended; gives the call.
-pub(super) fn finish<'a>(actions: &'a mut [ActionLine], result: &ToolResult) -> Option<&'a ActionLine> {
+pub(super) fn finish<'a>(
+    actions: &'a mut [ActionLine],
+    result: &ToolResult,
+    ending: &CallEnding,
+) -> Option<&'a ActionLine> {
     let mut open = actions.iter_mut().rev().take(OPEN_CALLS_MAX);
     let action = open.find(|action| action.call == result.call)?;
-    let ending = ending(result);
     (action.failed, action.exit) = (ending.is_failure, ending.exit);
     Some(action)
 }
@@ -92,7 +94,7 @@ pub(super) fn keeps_todos(tool: &str) -> bool {
 }
 
 /// The argument that says most: a path, a command, a pattern; else all of them.
-fn main_argument(call: &Call) -> String {
+pub(crate) fn main_argument(call: &Call) -> String {
     const NAMES: [&str; 14] = [
         "file_path",
         "filePath",

@@ -82,11 +82,14 @@ pub(super) fn answers(call: &Call, result: &ToolResult) -> Vec<String> {
     pairs.filter_map(|(question, answer)| Some(question.told(&answer?))).collect()
 }
 
+/// Whether a result may be a person's word that a call is not to be made.
+pub(crate) fn may_be_refused(text: &str) -> bool {
+    text.contains("doesn't want to") || text.contains("rejected") || text.contains("declined")
+}
+
 /// A person's words where they turned a call down.
 fn turned_down(text: &str) -> Option<&str> {
-    let is_refusal =
-        text.contains("doesn't want to") || text.contains("rejected") || text.contains("declined");
-    if !is_refusal {
+    if !may_be_refused(text) {
         return None;
     }
     let words = TURNED_DOWN.captures(text)?.get(1)?.as_str().trim();

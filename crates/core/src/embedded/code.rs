@@ -30,7 +30,9 @@ pub(super) fn is_code(line: &str) -> bool {
     if !is_edged && signs(line) < SIGNS_MIN {
         return false;
     }
-    let said = NAMES.replace_all(line, " x ");
+    // Each name has one of these in it.
+    let has_names = line.bytes().any(|byte| matches!(byte, b'`' | b'/'));
+    let said = if has_names { NAMES.replace_all(line, " x ") } else { line.into() };
     let (words, signs) = (words(&said), signs(&said));
     match is_edged {
         true => words < SENTENCE_WORDS || signs * 3 > words,

@@ -1,6 +1,7 @@
 //! What a session is about, by its words: pairs of neighbouring words, and in how many passages each stands. Sentences are
 //! chosen so that the pairs spoken of most are told once; who weighs them against facts is `select`.
 
+use super::common_words::CommonWords;
 use crate::text_hash::TextMap;
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ pub(crate) fn word_pairs(text: &str) -> WordPairs {
 }
 
 /// Words that stand beside everything and tell nothing of what is talked about.
-const COMMON: [&str; 88] = [
+static COMMON: CommonWords = CommonWords::new(&[
     "a", "about", "after", "all", "also", "an", "and", "any", "are", "as", "at", "be", "because", "been",
     "before", "both", "but", "by", "can", "could", "did", "do", "does", "each", "for", "from", "had", "has",
     "have", "he", "her", "here", "how", "i", "if", "in", "into", "is", "it", "its", "just", "let", "me",
@@ -36,10 +37,7 @@ const COMMON: [&str; 88] = [
     "so", "some", "such", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this",
     "to", "too", "up", "us", "via", "was", "we", "were", "what", "when", "where", "which", "while", "will",
     "with", "would", "you", "your",
-];
-
-/// None of them is longer.
-const COMMON_BYTES_MAX: usize = 7;
+]);
 
 impl Concepts {
     /// Takes down the pairs in a sentence that could be told, and gives their numbers.
@@ -112,18 +110,16 @@ fn each_pair(text: &str, mut found: impl FnMut(u64)) {
 
 /// Whether a word stands beside everything, in any case of its letters.
 pub(super) fn is_common(word: &str) -> bool {
-    word.len() <= COMMON_BYTES_MAX && COMMON.iter().any(|common| common.eq_ignore_ascii_case(word))
+    COMMON.hold(word)
 }
 
+/// Longer words are told apart by so much of them.
+const WORD_BYTES_MAX: usize = 24;
+
 fn plain_word(word: &str) -> Option<u64> {
-    let mut bytes = [0_u8; 24];
-    let length = word.len().min(bytes.len());
-    bytes[..length].copy_from_slice(&word.as_bytes()[..length]);
-    bytes.make_ascii_lowercase();
-    let lower = std::str::from_utf8(&bytes[..length]).unwrap_or_default();
-    let is_common = length <= COMMON_BYTES_MAX && COMMON.binary_search(&lower).is_ok();
-    let is_telling = (length > 1 || word.as_bytes()[0].is_ascii_digit()) && !is_common;
-    is_telling.then(|| lower.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| mix(hash, u64::from(byte))))
+    let is_telling = (word.len() > 1 || word.as_bytes()[0].is_ascii_digit()) && !is_common(word);
+    let bytes = word.bytes().take(WORD_BYTES_MAX).map(|byte| byte.to_ascii_lowercase());
+    is_telling.then(|| bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| mix(hash, u64::from(byte))))
 }
 
 fn mix(hash: u64, more: u64) -> u64 {
@@ -132,7 +128,7 @@ fn mix(hash: u64, more: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{COMMON, COMMON_BYTES_MAX, Concepts, word_pairs};
+    use super::{Concepts, word_pairs};
 
     fn weights(sentence: &str, log: &[&str]) -> Vec<bool> {
         let mut concepts = Concepts::default();
@@ -146,11 +142,5 @@ mod tests {
         let log = ["the metadata tree is read", "Metadata tree, metadata tree", "a nil check"];
         assert_eq!(weights("metadata tree nil check", &log), [true, false, false]);
         assert_eq!(weights("日本語", &["日本人", "日本"]), [true, false]);
-    }
-
-    #[test]
-    fn common_words_are_sorted_for_the_search() {
-        assert!(COMMON.is_sorted());
-        assert_eq!(COMMON.iter().map(|word| word.len()).max(), Some(COMMON_BYTES_MAX));
     }
 }

@@ -5,6 +5,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
 /// A line that could be put back.
 pub(super) struct Candidate<T> {
@@ -16,8 +17,75 @@ pub(super) struct Candidate<T> {
     pub share: f64,
     /// What it takes, about.
     pub cost: f64,
-    /// Its facts.
-    pub facts: Vec<u32>,
+}
+
+/// Lines that could be put back, each with its facts. These stand in one list: there are more lines than an allocation for
+/// each is worth.
+pub(super) struct Candidates<T> {
+    all: Vec<Candidate<T>>,
+    /// Where the facts of each end.
+    ends: Vec<u32>,
+    facts: Vec<u32>,
+}
+
+impl<T: Copy> Candidates<T> {
+    pub(super) fn new() -> Self {
+        Self { all: Vec::new(), ends: Vec::new(), facts: Vec::new() }
+    }
+
+    pub(super) fn push(&mut self, candidate: Candidate<T>, facts: impl IntoIterator<Item = u32>) {
+        self.facts.extend(facts);
+        self.ends.push(self.facts.len() as u32);
+        self.all.push(candidate);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Has the candidate at a place stand for something else.
+    pub(super) fn replace(&mut self, at: usize, of: T) {
+        self.all[at].of = of;
+    }
+
+    fn facts(&self, at: usize) -> &[u32] {
+        let first = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.facts[first as usize..self.ends[at] as usize]
+    }
+
+    fn ratio(&self, at: usize, weights: &[f64]) -> f64 {
+        let candidate = &self.all[at];
+        let gain: f64 = self.facts(at).iter().map(|&fact| weights[fact as usize]).sum();
+        (gain * candidate.share + candidate.bonus) / candidate.cost
+    }
+
+    /// The candidates worth taking, best first, until `budget` is spent by their costs. Looked for one by one: whoever has
+    /// no more room asks for no more.
+    pub(super) fn choose<'c>(&'c self, weights: &'c mut [f64], budget: f64) -> impl Iterator<Item = T> + 'c {
+        let mut heap: BinaryHeap<Offer> = (0..self.all.len())
+            .map(|candidate| Offer { ratio: self.ratio(candidate, weights), candidate })
+            .filter(|offer| offer.ratio > 0.0)
+            .collect();
+        let mut spent = 0.0;
+        std::iter::from_fn(move || {
+            while let Some(mut offer) = heap.peek_mut() {
+                let ratio = self.ratio(offer.candidate, weights);
+                if ratio < offer.ratio - 1e-12 && ratio > 0.0 {
+                    offer.ratio = ratio;
+                    continue;
+                }
+                let is_stale = ratio < offer.ratio - 1e-12;
+                let at = PeekMut::pop(offer).candidate;
+                let candidate = &self.all[at];
+                if !is_stale && spent + candidate.cost <= budget {
+                    spent += candidate.cost;
+                    self.facts(at).iter().for_each(|&fact| weights[fact as usize] = 0.0);
+                    return Some(candidate.of);
+                }
+            }
+            None
+        })
+    }
 }
 
 struct Offer {
@@ -43,46 +111,17 @@ impl Ord for Offer {
     }
 }
 
-/// The candidates worth taking, best first, until `budget` is spent by their costs.
-pub(super) fn choose<T>(candidates: &[Candidate<T>], weights: &mut [f64], budget: f64) -> Vec<usize> {
-    let mut heap: BinaryHeap<Offer> = (0..candidates.len())
-        .map(|candidate| Offer { ratio: ratio(&candidates[candidate], weights), candidate })
-        .filter(|offer| offer.ratio > 0.0)
-        .collect();
-    let (mut chosen, mut spent) = (Vec::new(), 0.0);
-    while let Some(offer) = heap.pop() {
-        let candidate = &candidates[offer.candidate];
-        let ratio = ratio(candidate, weights);
-        if ratio < offer.ratio - 1e-12 {
-            if ratio > 0.0 {
-                heap.push(Offer { ratio, ..offer });
-            }
-            continue;
-        }
-        if spent + candidate.cost > budget {
-            continue;
-        }
-        spent += candidate.cost;
-        candidate.facts.iter().for_each(|&fact| weights[fact as usize] = 0.0);
-        chosen.push(offer.candidate);
-    }
-    chosen
-}
-
-fn ratio<T>(candidate: &Candidate<T>, weights: &[f64]) -> f64 {
-    let gain: f64 = candidate.facts.iter().map(|&fact| weights[fact as usize]).sum();
-    (gain * candidate.share + candidate.bonus) / candidate.cost
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Candidate, choose};
+    use super::{Candidate, Candidates};
 
     #[test]
     fn a_fact_is_paid_for_once() {
-        let line =
-            |facts: &[u32], cost| Candidate { of: (), bonus: 0.0, share: 1.0, cost, facts: facts.to_vec() };
-        let lines = [line(&[0], 1.0), line(&[0, 1], 1.5), line(&[2], 5.0)];
-        assert_eq!(choose(&lines, &mut [1.0, 1.0, 1.0], 6.5), [1, 2]);
+        let mut lines = Candidates::new();
+        for (of, facts, cost) in [(0, &[0][..], 1.0), (1, &[0, 1], 1.5), (2, &[2], 5.0)] {
+            lines.push(Candidate { of, bonus: 0.0, share: 1.0, cost }, facts.iter().copied());
+        }
+        let chosen: Vec<i32> = lines.choose(&mut [1.0, 1.0, 1.0], 6.5).collect();
+        assert_eq!(chosen, [1, 2]);
     }
 }

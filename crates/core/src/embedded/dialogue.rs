@@ -1,8 +1,9 @@
 //! What was said, turn by turn: what a person asked and answered, and with which words the model closed.
 //! How much of it is written is `write`'s.
 
-use super::answer;
+use super::answer::{self, asks_person};
 use super::reading::Quote;
+use crate::digest::MessageDigest;
 use crate::facts::{self, Secrets, closing_question};
 use crate::pattern::compile;
 use crate::{Author, Call, CallId, EntryId, Message, Role};
@@ -65,12 +66,16 @@ static COMMAND: LazyLock<Regex> = LazyLock::new(|| {
 
 impl Dialogue {
     /// A message that leaves view.
-    pub(super) fn leave(&mut self, id: EntryId, message: &Message, secrets: &Secrets) {
+    pub(super) fn leave(&mut self, id: EntryId, digest: &MessageDigest, secrets: &Secrets) {
+        let message = digest.message();
         for call in message.calls() {
             self.open.insert(call.id.clone(), call.clone());
         }
-        for result in message.results() {
+        for (result, ending) in message.results().zip(digest.endings()) {
             let Some(call) = self.open.remove(&result.call) else { continue };
+            if !ending.may_be_refused && !asks_person(&call.name) {
+                continue;
+            }
             let said = answer::answers(&call, result).into_iter();
             let quotes = said.map(|text| Quote { id, text: secrets.screen(&text).into_owned() });
             self.turn().answers.extend(quotes);

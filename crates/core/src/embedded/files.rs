@@ -276,18 +276,22 @@ fn differing(notes: &mut Vec<&FileNote>, concepts: &Concepts) {
 
 /// For each file the line of the log that says most beside its path, without the path.
 fn beside<'r>(reading: &'r Reading, files: &[&'r FileRecord]) -> HashMap<&'r str, FileRemark> {
-    let mut by_fact: HashMap<u32, (&str, String)> = HashMap::new();
+    let mut spelled_files: Vec<(&str, String)> = Vec::new();
+    // By fact, since every fact of every line is asked.
+    let mut by_fact: Vec<Option<u32>> = vec![None; reading.table.facts.len()];
     for file in files {
         let spelled = spelling(reading, &file.path);
         let mention = Mention { class: Class::Path, key: &spelled, value: &spelled };
         if let Some(fact) = reading.table.find(mention) {
-            by_fact.insert(fact, (&file.path, spelled));
+            by_fact[fact as usize] = Some(spelled_files.len() as u32);
+            spelled_files.push((&file.path, spelled));
         }
     }
     let mut told: Vec<(&str, FileRemark)> = Vec::new();
     for line in reading.lines.iter().rev() {
         let facts = &reading.line_facts[line.first as usize..(line.first + line.count) as usize];
-        for (path, spelled) in facts.iter().filter_map(|fact| by_fact.get(fact)) {
+        for file in facts.iter().filter_map(|fact| by_fact[*fact as usize]) {
+            let (path, spelled) = &spelled_files[file as usize];
             let doc = &reading.docs[line.doc as usize];
             let rest = without(&doc.text[line.start as usize..line.end as usize], spelled);
             if rest.chars().count() <= BESIDE_CHARS_MAX && is_linking(&rest) {

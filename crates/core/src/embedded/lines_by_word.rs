@@ -5,29 +5,63 @@ use crate::text_hash::TextMap;
 /// The lines, and which of them each word stands in.
 pub(super) struct LinesByWord<'t> {
     lines: Vec<&'t str>,
-    places: TextMap<&'t str, Vec<usize>>,
+    /// The number of the last place of each word, and how many it has.
+    newest: TextMap<&'t str, (u32, u32)>,
+    /// Each place of a word: its line, and the number of the place before it; its own where there is none.
+    places: Vec<(u32, u32)>,
 }
 
 impl<'t> LinesByWord<'t> {
     pub(super) fn of(lines: impl Iterator<Item = &'t str>) -> Self {
         let lines: Vec<&str> = lines.collect();
-        let mut places: TextMap<&str, Vec<usize>> = TextMap::default();
+        let mut newest: TextMap<&str, (u32, u32)> = TextMap::default();
+        let mut places: Vec<(u32, u32)> = Vec::new();
         for (at, line) in lines.iter().enumerate() {
-            line.split_whitespace().for_each(|word| places.entry(word).or_default().push(at));
+            for word in line.split_whitespace() {
+                let number = places.len() as u32;
+                let (last, count) = newest.entry(word).or_insert((number, 0));
+                places.push((at as u32, *last));
+                (*last, *count) = (number, *count + 1);
+            }
         }
-        Self { lines, places }
+        Self { lines, newest, places }
     }
 
     /// Whether `text` stands in one of the lines.
     pub(super) fn hold(&self, text: &str) -> bool {
+        self.with(text).next().is_some()
+    }
+
+    /// The first line that `text` stands in.
+    pub(super) fn find(&self, text: &str) -> Option<usize> {
+        self.with(text).min()
+    }
+
+    /// The lines that `text` stands in.
+    fn with(&self, text: &str) -> impl Iterator<Item = usize> {
         // Its first and its last word may be parts of longer ones there; those between stand as they are.
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let inner = words.get(1..words.len().saturating_sub(1)).unwrap_or_default();
-        let places = inner.iter().map(|word| self.places.get(word).map_or(&[][..], Vec::as_slice));
-        match places.min_by_key(|places| places.len()) {
-            Some(places) => places.iter().any(|&at| self.lines[at].contains(text)),
-            None => self.lines.iter().any(|line| line.contains(text)),
-        }
+        let words = || text.split_whitespace();
+        let inner = words().skip(1).take(words().count().saturating_sub(2));
+        let known = inner.map(|word| self.newest.get(word).copied());
+        // A word that stands nowhere is the rarest of all.
+        let rarest = known.min_by_key(|known| known.map_or(0, |(_, count)| count));
+        let (by_word, all) = match rarest {
+            Some(known) => (Some(self.places(known.map(|(newest, _)| newest))), None),
+            None => (None, Some(0..self.lines.len())),
+        };
+        let lines = by_word.into_iter().flatten().chain(all.into_iter().flatten());
+        lines.filter(move |&at| self.lines[at].contains(text))
+    }
+
+    /// The lines of a word, from its last place back.
+    fn places(&self, newest: Option<u32>) -> impl Iterator<Item = usize> {
+        let mut next = newest;
+        std::iter::from_fn(move || {
+            let number = next?;
+            let (line, older) = self.places[number as usize];
+            next = Some(older).filter(|older| *older != number);
+            Some(line as usize)
+        })
     }
 }
 
@@ -53,7 +87,8 @@ mod tests {
             "",
             "port is gone now",
         ] {
-            assert_eq!(index.hold(text), lines.iter().any(|line| line.contains(text)), "{text:?}");
+            assert_eq!(index.find(text), lines.iter().position(|line| line.contains(text)), "{text:?}");
+            assert_eq!(index.hold(text), index.find(text).is_some(), "{text:?}");
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Whether a line tells something of the facts in it: whether ordinary words stand beside them. Names, paths and code
 //! are no words, however many letters they have; so the parts of a path say nothing of the path.
 
+use super::common_words::CommonWords;
+
 /// As many ordinary words make a line a fact's surroundings.
 const LINKS_MIN: usize = 2;
 /// Scripts without spaces say as much as a word in so many characters.
@@ -13,12 +15,12 @@ pub(super) const AROUND: &[char] = &[
 ];
 
 /// Words that stand beside everything.
-const COMMON: [&str; 48] = [
+static COMMON: CommonWords = CommonWords::new(&[
     "all", "also", "and", "any", "are", "been", "but", "can", "did", "does", "for", "from", "had", "has",
     "have", "her", "here", "his", "how", "into", "its", "let", "not", "now", "our", "out", "should", "so",
     "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "was", "were", "what",
     "when", "which", "will", "with", "would", "you", "your",
-];
+]);
 
 /// Whether the facts in this line stand beside enough ordinary words.
 pub(super) fn is_linking(line: &str) -> bool {
@@ -69,12 +71,8 @@ pub(super) fn is_ordinary(word: &str) -> bool {
 
 /// Whether a word of letters stands beside everything.
 fn is_common(word: &str) -> bool {
-    let is_it = |common: &&str| common.eq_ignore_ascii_case(word);
-    word.len() <= COMMON_BYTES_MAX && COMMON.iter().any(is_it)
+    COMMON.hold(word)
 }
-
-/// None of them is longer.
-const COMMON_BYTES_MAX: usize = 6;
 
 #[cfg(test)]
 mod tests {

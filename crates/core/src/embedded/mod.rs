@@ -7,6 +7,7 @@ mod action;
 mod answer;
 mod carried;
 mod code;
+mod common_words;
 mod concept;
 mod cover;
 mod dialogue;
@@ -19,6 +20,7 @@ mod gloss_lines;
 mod line_piece;
 mod lines_by_word;
 mod link;
+mod material_message;
 mod names;
 mod opening;
 mod own;
@@ -36,9 +38,12 @@ mod written;
 
 use crate::facts::Secrets;
 use crate::ledger::Ledger;
+use crate::side_thread::do_both;
 use crate::statement_source::SourcedText;
 use crate::{EntryId, Material, Original, Tokens};
+pub(crate) use action::main_argument;
 pub use answer::AnswerIndex;
+pub(crate) use answer::may_be_refused;
 pub(crate) use code::is_mute;
 pub(crate) use concept::{WordPairs, word_pairs};
 use escape::Escape;
@@ -46,8 +51,10 @@ pub(crate) use opening::opening_of;
 use page::SummaryPage;
 pub(crate) use quoted_line::{LineTraits, line_traits};
 use reading::Reading;
+use select::LineChoices;
 pub(crate) use stated_rule::{StatedRule, rules_in};
 pub(crate) use statement::{StatedSentence, sentences_in};
+use write::RequestLines;
 pub(crate) use written::{WrittenNote, file_written, notes_in, purpose};
 
 /// A summary without its fence, and what it was made from.
@@ -74,9 +81,13 @@ pub fn summarize_beside(material: &Material<'_>, prose: &str, budget: Tokens) ->
     let secrets: Secrets = std::mem::take(&mut reading.secrets);
     let escape = Escape { pointers: material.addressable, secrets: &secrets };
     let mut page = SummaryPage::new(material.measure, escape, budget);
-    let notes = write::fixed_parts(&mut page, &reading, budget, material.measure.text(prose));
-    select::fill(&mut page, &reading, material.focus, prose);
-    write::second_helping(&mut page, &reading);
+    let requests = RequestLines::of(&page, &reading);
+    let (notes, choices) = do_both(
+        || write::fixed_parts(&mut page, &reading, &requests, (budget, material.measure.text(prose))),
+        || LineChoices::of(&reading, material.focus),
+    );
+    select::fill(&mut page, &reading, choices, prose);
+    write::second_helping(&mut page, &reading, &requests);
     let (text, statements) = page.finish();
     EmbeddedSummary { text, ledger: reading.ledger, notes, statements }
 }
@@ -88,7 +99,8 @@ pub fn facts_page(material: &Material<'_>, budget: Tokens) -> EmbeddedSummary {
     let secrets: Secrets = std::mem::take(&mut reading.secrets);
     let escape = Escape { pointers: material.addressable, secrets: &secrets };
     let mut page = SummaryPage::new(material.measure, escape, budget);
-    let notes = write::fixed_parts(&mut page, &reading, budget, Tokens::ZERO);
+    let requests = RequestLines::of(&page, &reading);
+    let notes = write::fixed_parts(&mut page, &reading, &requests, (budget, Tokens::ZERO));
     let (text, statements) = page.finish();
     EmbeddedSummary { text, ledger: reading.ledger, notes, statements }
 }
@@ -108,7 +120,9 @@ pub fn ledger(material: &Material<'_>) -> Ledger {
 /// pointers to nowhere broken.
 pub(crate) fn harmless(material: &Material<'_>) -> impl Fn(&str) -> String + use<> {
     let mut secrets = Secrets::default();
-    material.previous.iter().for_each(|text| secrets.learn(text));
+    for text in material.previous {
+        material.digests.secrets_of(text).iter().for_each(|secret| secrets.remember(secret));
+    }
     for original in material.superseded {
         let digest = material.digests.digest(original);
         // Nothing is quoted from what is carried, and yet a summariser may be handed it as it is.

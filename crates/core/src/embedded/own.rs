@@ -74,36 +74,6 @@ impl<'t> OwnSummary<'t> {
     }
 }
 
-/// The lines of a dialogue in one text, in which the line that holds a sentence is found by one search: a summary holds many
-/// rules, and each would be looked for in every line.
-pub(super) struct ToldLines {
-    text: String,
-    /// Where each line begins, with its entry.
-    starts: Vec<(usize, EntryId)>,
-}
-
-/// Between two lines; no sentence holds it.
-const LINE_BREAK: char = '\0';
-
-impl ToldLines {
-    pub(super) fn of(dialogue: &[Quote]) -> Self {
-        let (mut text, mut starts) = (String::new(), Vec::new());
-        for line in dialogue {
-            starts.push((text.len(), line.id));
-            text.push_str(&line.text);
-            text.push(LINE_BREAK);
-        }
-        Self { text, starts }
-    }
-
-    /// The entry of the first line that holds a sentence.
-    pub(super) fn find(&self, sentence: &str) -> Option<EntryId> {
-        let at = self.text.find(sentence)?;
-        let behind = self.starts.partition_point(|(start, _)| *start <= at);
-        Some(self.starts.get(behind.checked_sub(1)?)?.1)
-    }
-}
-
 /// What stands between a commit's entry and its head.
 pub(super) const COMMITTED: &str = " committed: ";
 

@@ -96,6 +96,13 @@ impl Spot {
     }
 }
 
+/// A text, as it is shown in a section of the page, with what it takes there.
+pub(super) struct WeighedText {
+    text: String,
+    shown: String,
+    tokens: Tokens,
+}
+
 struct PageLine {
     spot: Spot,
     text: String,
@@ -134,23 +141,39 @@ impl<'m> SummaryPage<'m> {
         HEADING.replace_all(&text, "> $0").into_owned()
     }
 
-    /// The text as it would be shown, and what it would take in this section.
-    fn weigh(&self, section: Section, text: &str) -> (String, Tokens) {
-        let text = self.shown(section, text);
-        let heading = match self.sections.contains_key(&section) {
+    /// The text as it would be shown in this section, and what it takes.
+    pub(super) fn weigh(&self, section: Section, text: String) -> WeighedText {
+        let shown = self.shown(section, &text);
+        let tokens = self.measure.text(&shown) + Tokens(1);
+        WeighedText { text, shown, tokens }
+    }
+
+    /// What a line takes in this section, with the heading where that has none yet.
+    pub(super) fn weighed_tokens(&self, section: Section, weighed: &WeighedText) -> Tokens {
+        weighed.tokens + self.heading_tokens(section)
+    }
+
+    fn heading_tokens(&self, section: Section) -> Tokens {
+        match self.sections.contains_key(&section) {
             true => Tokens::ZERO,
             false => self.measure.text(section.heading()) + Tokens(2),
-        };
-        let tokens = self.measure.text(&text) + Tokens(1) + heading;
+        }
+    }
+
+    /// The text as it would be shown, and what it would take in this section.
+    fn shown_tokens(&self, section: Section, text: &str) -> (String, Tokens) {
+        let text = self.shown(section, text);
+        let tokens = self.measure.text(&text) + Tokens(1) + self.heading_tokens(section);
         (text, tokens)
     }
 
     /// What a line would take in this section.
     pub(super) fn tokens(&self, section: Section, text: &str) -> Tokens {
-        self.weigh(section, text).1
+        self.shown_tokens(section, text).1
     }
 
-    fn holds(&self, spot: &Spot) -> bool {
+    /// Whether a line stands at this place.
+    pub(super) fn holds(&self, spot: &Spot) -> bool {
         self.taken.contains(&(spot.section, spot.order))
     }
 
@@ -160,32 +183,36 @@ impl<'m> SummaryPage<'m> {
         if self.holds(spot) {
             return true;
         }
-        let (text, tokens) = self.weigh(spot.section, text);
-        if tokens > self.room() || tokens > *quota {
-            return false;
+        let (text, tokens) = self.shown_tokens(spot.section, text);
+        let has_room = self.spend(tokens, quota);
+        if has_room {
+            self.write(spot.clone(), text);
         }
-        *quota = quota.less(tokens);
-        self.spent += tokens;
-        self.write(spot.clone(), text);
-        true
+        has_room
+    }
+
+    /// Takes what a line takes from the page's room and from `quota`, where both have it.
+    fn spend(&mut self, tokens: Tokens, quota: &mut Tokens) -> bool {
+        let has_room = tokens <= self.room() && tokens <= *quota;
+        if has_room {
+            *quota = quota.less(tokens);
+            self.spent += tokens;
+        }
+        has_room
     }
 
     /// Sets room aside for a line that is [`put`](Self::put) later; `more` is what will be added to it.
     pub(super) fn reserve(&mut self, section: Section, text: &str, more: Tokens, quota: &mut Tokens) -> bool {
-        let (_, tokens) = self.weigh(section, text);
-        let tokens = tokens + more;
-        if tokens > self.room() || tokens > *quota {
-            return false;
+        let has_room = self.spend(self.tokens(section, text) + more, quota);
+        if has_room {
+            self.sections.entry(section).or_default();
         }
-        *quota = quota.less(tokens);
-        self.spent += tokens;
-        self.sections.entry(section).or_default();
-        true
+        has_room
     }
 
     /// Gives back what was set aside for a text that is not put.
     pub(super) fn release(&mut self, section: Section, text: &str, more: Tokens, quota: &mut Tokens) {
-        let tokens = self.weigh(section, text).1 + more;
+        let tokens = self.tokens(section, text) + more;
         self.spent = self.spent.less(tokens);
         *quota += tokens;
     }
@@ -203,7 +230,8 @@ impl<'m> SummaryPage<'m> {
 
     /// Adds as much of the text's beginning as there is room for.
     pub(super) fn add_head(&mut self, spot: &Spot, text: &str, quota: &mut Tokens) -> bool {
-        self.add_cut(spot, text, quota, |room, measure| {
+        let weighed = self.weigh(spot.section, text.to_owned());
+        self.add_cut(spot, &weighed, quota, |text, room, measure| {
             let head = measure.head(text, room);
             let head = head.rfind(char::is_whitespace).map_or(head, |at| &head[..at]).trim_end();
             (head.len() >= HEAD_BYTES_MIN).then(|| format!("{head} …"))
@@ -213,7 +241,13 @@ impl<'m> SummaryPage<'m> {
     /// Adds as much of the text's beginning and end as there is room for, the same of both: what a person asks for, and
     /// what the model concludes, stands at the end.
     pub(super) fn add_ends(&mut self, spot: &Spot, text: &str, quota: &mut Tokens) -> bool {
-        self.add_cut(spot, text, quota, |room, measure| {
+        let weighed = self.weigh(spot.section, text.to_owned());
+        self.add_weighed_ends(spot, &weighed, quota)
+    }
+
+    /// The same of a text that was weighed for this section before.
+    pub(super) fn add_weighed_ends(&mut self, spot: &Spot, text: &WeighedText, quota: &mut Tokens) -> bool {
+        self.add_cut(spot, text, quota, |text, room, measure| {
             let cut = both_ends(text, room, room.share(1, 2), " […] ", measure);
             (cut.len() >= ENDS_BYTES_MIN).then_some(cut)
         })
@@ -224,18 +258,22 @@ impl<'m> SummaryPage<'m> {
     fn add_cut(
         &mut self,
         spot: &Spot,
-        text: &str,
+        weighed: &WeighedText,
         quota: &mut Tokens,
-        cut: impl Fn(Tokens, &dyn Measure) -> Option<String>,
+        cut: impl Fn(&str, Tokens, &dyn Measure) -> Option<String>,
     ) -> bool {
-        if self.add(spot, text, quota) {
+        if self.holds(spot) {
+            return true;
+        }
+        let whole = self.weighed_tokens(spot.section, weighed);
+        if self.spend(whole, quota) {
+            self.write(spot.clone(), weighed.shown.clone());
             return true;
         }
         let most = self.room().min(*quota);
-        let (escaped, whole) = self.weigh(spot.section, text);
-        let mut room = most.less(whole.less(self.measure.text(&escaped)));
+        let mut room = most.less(self.heading_tokens(spot.section) + Tokens(1));
         for _ in 0..CUTS_MAX {
-            let Some(cut) = cut(room, self.measure) else { return false };
+            let Some(cut) = cut(&weighed.text, room, self.measure) else { return false };
             let over = self.tokens(spot.section, &cut).less(most);
             if over == Tokens::ZERO {
                 return self.add(spot, &cut, quota);

@@ -6,16 +6,19 @@ use super::concept::{Concepts, WordPairs};
 use super::dialogue::{Dialogue, spoken};
 use super::file_note::{FileNote, FileNotes};
 use super::line_piece::piece_around;
-use super::own::{OwnSummary, ToldLines};
+use super::lines_by_word::LinesByWord;
+use super::material_message::{MaterialMessage, ledgers};
+use super::own::OwnSummary;
 use super::quoted_line::{LineTraits, is_counted, is_quoted, line_traits};
 use super::stated_rule::{RuleQuote, rules_in};
 use super::statement::{Finding, meaning_of, sentences_in};
 use super::table::{FactPlace, FactTable};
 use super::written::NotePlace;
-use crate::digest::MessageDigest;
+use crate::digest::{DigestCache, MessageDigest};
 use crate::facts::{Passage, PassageFacts, RuleReach, Secrets, Sighting, Voice, rules};
 use crate::ledger::Ledger;
-use crate::{Author, EntryId, Material, Message, Original, Role, fence};
+use crate::side_thread::do_both;
+use crate::{Author, EntryId, Material, Message, Role, fence};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -106,9 +109,9 @@ const FAILURE_FACTOR: f64 = 1.5;
 impl Reading {
     /// Reads the material.
     pub(super) fn of(material: &Material<'_>) -> Self {
-        let mut reading = Self { ledger: material.earlier.cloned().unwrap_or_default(), ..Self::default() };
+        let mut reading = Self::default();
         for text in material.previous {
-            reading.secrets.learn(text);
+            material.digests.secrets_of(text).iter().for_each(|secret| reading.secrets.remember(secret));
         }
         let leaving: Vec<(EntryId, Arc<MessageDigest>)> = (material.superseded.iter())
             .map(|original| (original.0, material.digests.digest(original)))
@@ -121,7 +124,7 @@ impl Reading {
         others.iter().for_each(|text| reading.take_prose(text));
         reading.carried = others.last().map(|text| reading.secrets.screen(text).into_owned());
         let read = material.superseded.first().map(|(id, _)| *id);
-        ours.iter().for_each(|text| reading.take_own(OwnSummary::of(text, read)));
+        ours.iter().for_each(|text| reading.take_own(OwnSummary::of(text, read), material.digests));
         reading.take_all(&leaving, material);
         reading.settle();
         reading
@@ -138,14 +141,14 @@ impl Reading {
         self.take(None, &PassageFacts::of(&passage));
     }
 
-    fn take_own(&mut self, own: OwnSummary<'_>) {
+    fn take_own(&mut self, own: OwnSummary<'_>, digests: &DigestCache) {
         let OwnSummary { rules: own_rules, dialogue, statements, commits, names, rest } = own;
         commits.iter().for_each(|commit| self.take_prose(&commit.text));
         self.commits.extend(commits);
-        let told = ToldLines::of(&dialogue);
+        let told = LinesByWord::of(dialogue.iter().map(|line| line.text.as_str()));
         for text in own_rules {
-            let reach = rules(text).first().map_or(RuleReach::Task, |rule| rule.reach);
-            self.obey(told.find(text), text, reach);
+            let reach = digests.reach_of(text);
+            self.obey(told.find(text).map(|line| dialogue[line].id), text, reach);
         }
         for quote in statements {
             self.take_prose(&quote.text);
@@ -159,20 +162,27 @@ impl Reading {
         self.take_prose(&rest);
     }
 
-    /// Every message in its order, by whether it leaves view, stays, or stays cut.
+    /// Every message in its order, by whether it leaves view, stays, or stays cut. Their ledger needs nothing of what else is
+    /// read in them, and is made meanwhile.
     fn take_all(&mut self, leaving: &[(EntryId, Arc<MessageDigest>)], material: &Material<'_>) {
-        let mut all: BTreeMap<EntryId, (Option<&MessageDigest>, Option<&Original>)> = BTreeMap::new();
-        leaving.iter().for_each(|(id, digest)| all.entry(*id).or_default().0 = Some(digest));
-        material.visible.iter().for_each(|shown| all.entry(shown.0).or_default().1 = Some(shown));
+        let mut all: BTreeMap<EntryId, MaterialMessage<'_>> = BTreeMap::new();
+        leaving.iter().for_each(|(id, digest)| all.entry(*id).or_default().original = Some(digest));
+        material.visible.iter().for_each(|shown| all.entry(shown.0).or_default().shown = Some(shown));
         // What stays cut may stand behind the summary, where others' paths have something else.
-        let gone = all.iter().rev().find(|(_, (_, shown))| shown.is_none()).map(|(id, _)| *id);
+        let gone = all.iter().rev().find(|(_, message)| message.shown.is_none()).map(|(id, _)| *id);
         let end = gone.or(leaving.last().map(|(id, _)| *id));
-        for (id, (original, shown)) in all {
-            if self.covered.is_none() && Some(id) > end {
-                self.covered = Some(self.ledger.clone());
-            }
-            let message = original.map(MessageDigest::message).or(shown.map(|(_, message)| &**message));
-            message.into_iter().for_each(|message| self.ledger.update(id, message));
+        let ((), (ledger, covered)) =
+            do_both(|| self.take_each(&all, end, material), || ledgers(&all, end, material));
+        (self.ledger, self.covered) = (ledger, covered);
+    }
+
+    fn take_each(
+        &mut self,
+        all: &BTreeMap<EntryId, MaterialMessage<'_>>,
+        end: Option<EntryId>,
+        material: &Material<'_>,
+    ) {
+        for (&id, &MaterialMessage { original, shown }) in all {
             let kept = shown.filter(|_| original.is_none()).map(|shown| material.digests.digest(shown));
             original.or(kept.as_deref()).into_iter().for_each(|digest| self.hear(id, digest));
             match (original, shown) {
@@ -215,11 +225,12 @@ impl Reading {
         if message.is_staged() {
             return;
         }
-        self.actions.extend(message.calls().map(|call| action::of(id, call, &self.secrets)));
+        let calls = message.calls().zip(digest.arguments());
+        self.actions.extend(calls.map(|(call, argument)| action::of(id, call, argument, &self.secrets)));
         self.note(id, digest);
         self.file_notes.open(id, digest, &self.secrets);
-        for result in message.results() {
-            let action = action::finish(&mut self.actions, result);
+        for (result, ending) in message.results().zip(digest.endings()) {
+            let action = action::finish(&mut self.actions, result, ending);
             self.has_failed |= action.is_some_and(|action| action.failed);
             // What a sub-agent reports is said to the model, and by one.
             if action.is_some_and(|action| action::delegates(&action.tool)) {
@@ -230,7 +241,7 @@ impl Reading {
         for passage in digest.passages() {
             self.take(Some(id), passage);
         }
-        self.dialogue.leave(id, message, &self.secrets);
+        self.dialogue.leave(id, digest, &self.secrets);
         self.quote(id, digest);
     }
 

@@ -3,7 +3,7 @@
 //! A fact has two halves: that it is named, and that it stands beside words it stood beside. A bare
 //! list earns the first half only; a line it stood in earns both, and so does its name with the words nearest to it there.
 
-use super::cover::{Candidate, choose};
+use super::cover::{Candidate, Candidates};
 use super::files::REMARK;
 use super::gloss_lines::GlossLines;
 use super::lines_by_word::LinesByWord;
@@ -20,24 +20,36 @@ use std::collections::{BTreeMap, HashSet};
 /// How far the guessed costs may overshoot.
 const GUESS_SLACK: f64 = 1.5;
 
+/// What lines there are to choose from, whatever the page tells already.
+pub(super) struct LineChoices {
+    lines: GlossLines,
+    weights: Vec<f64>,
+    pieces: Candidates<Addition>,
+}
+
+impl LineChoices {
+    pub(super) fn of(reading: &Reading, focus: Option<&str>) -> Self {
+        let (lines, weights) = (GlossLines::of(reading), weights(reading));
+        Self { lines, weights, pieces: line_pieces(reading, focus) }
+    }
+}
+
 /// Fills the page, which stands beside `prose`.
-pub(super) fn fill(page: &mut SummaryPage<'_>, reading: &Reading, focus: Option<&str>, prose: &str) {
-    let lines = GlossLines::of(reading);
-    let mut weights = weights(reading);
+pub(super) fn fill(page: &mut SummaryPage<'_>, reading: &Reading, choices: LineChoices, prose: &str) {
+    let LineChoices { lines, mut weights, mut pieces } = choices;
     discount(page.lines().map(|(_, line)| line).chain(prose.lines()), reading, &mut weights);
     let statements = statement_pieces(reading, &LinesByWord::of(page.lines().map(|(_, line)| line)));
     let room = page.room().0 as f64;
     let share = (room * STATEMENTS_SHARE).max((room * STATEMENTS_SHARE_MAX).min(STATEMENTS_TOKENS));
-    let chosen = choose(&statements, &mut weights, share);
-    write(page, reading, &lines, chosen.into_iter().map(|at| &statements[at].of));
+    let chosen: Vec<Addition> = statements.choose(&mut weights, share).collect();
+    write(page, reading, &lines, chosen.into_iter());
     let listed: HashSet<String> =
         page.lines().filter_map(|(section, line)| listed_path(section, line)).collect();
-    let mut pieces = pieces(reading, focus, &listed);
-    pieces.extend(name_pieces(reading, &lines, &weights));
+    action_pieces(reading, &listed, &mut pieces);
+    name_pieces(reading, &lines, &weights, &mut pieces);
     // Costs are guesses; the page measures, and stops when it is full.
     let room = page.room().0 as f64 * GUESS_SLACK;
-    let chosen = choose(&pieces, &mut weights, room);
-    write(page, reading, &lines, chosen.into_iter().map(|at| &pieces[at].of));
+    write(page, reading, &lines, pieces.choose(&mut weights, room));
 }
 
 /// The part of what is left that the model's own statements may take before lines are looked at.
@@ -47,15 +59,15 @@ const STATEMENTS_TOKENS: f64 = 600.0;
 /// The part of what is left that they never take more than.
 const STATEMENTS_SHARE_MAX: f64 = 0.75;
 
-fn statement_pieces(reading: &Reading, told: &LinesByWord<'_>) -> Vec<Candidate<Addition>> {
+fn statement_pieces(reading: &Reading, told: &LinesByWord<'_>) -> Candidates<Addition> {
     let mut seen = HashSet::new();
-    let mut all = Vec::new();
+    let mut all = Candidates::new();
+    let mut facts = Vec::new();
     for (at, statement) in reading.statements.iter().enumerate().rev() {
         let text = statement.quote.text.as_str();
         if !seen.insert(text) || told.hold(text) {
             continue;
         }
-        let mut facts = Vec::new();
         facts_in(text, reading, |fact| facts.extend([named(fact), linked(fact)]));
         facts.extend(reading.statement_pairs[at].iter().map(|&pair| concept(reading, pair)));
         facts.sort_unstable();
@@ -64,7 +76,7 @@ fn statement_pieces(reading: &Reading, told: &LinesByWord<'_>) -> Vec<Candidate<
         let bonus = TUNING.meaning * statement.meaning / (1.0 + age);
         let share = TUNING.oldest + (statement.clock as f64 / reading.table.end.max(1) as f64).powi(2);
         let cost = cost(text) + TUNING.pointer;
-        all.push(Candidate { of: Addition::Finding(at), bonus, share, cost, facts });
+        all.push(Candidate { of: Addition::Finding(at), bonus, share, cost }, facts.drain(..));
     }
     all
 }
@@ -145,9 +157,8 @@ fn listed_path(section: Section, line: &str) -> Option<String> {
     Some(entry.split(REMARK).next().unwrap_or(entry).to_owned())
 }
 
-/// `listed` are the files that the page lists: what was done to them is told there.
-fn pieces(reading: &Reading, focus: Option<&str>, listed: &HashSet<String>) -> Vec<Candidate<Addition>> {
-    let mut all = Vec::with_capacity(reading.lines.len() + reading.actions.len());
+fn line_pieces(reading: &Reading, focus: Option<&str>) -> Candidates<Addition> {
+    let mut all = Candidates::new();
     // Lines with their places in `all`, by hashes that were made once: a compaction goes through every line of a history.
     let (mut seen, mut by_hash): (Vec<(&str, usize)>, _) = (Vec::new(), FactIndex::default());
     for (at, line) in reading.lines.iter().enumerate() {
@@ -155,14 +166,20 @@ fn pieces(reading: &Reading, focus: Option<&str>, listed: &HashSet<String>) -> V
         // The same line again: the newer one stands for both.
         let known = by_hash.find_or_add(line.traits.hash, seen.len(), |place| seen[place].0 == text);
         if let Some(&(_, older)) = seen.get(known) {
-            let older: &mut Candidate<Addition> = &mut all[older];
-            older.of = Addition::Line(at);
+            all.replace(older, Addition::Line(at));
             continue;
         }
         seen.push((text, all.len()));
-        all.push(line_piece(reading, at, focus));
-        all.extend(line.traits.joined.map(|joined| joined_piece(reading, at, joined)));
+        all.push(line_piece(line, text, at, focus), line_facts(reading, line, line.traits.is_linking));
+        if let Some(joined) = line.traits.joined {
+            all.push(joined_piece(at, joined), line_facts(reading, line, true));
+        }
     }
+    all
+}
+
+/// Adds what was done. `listed` are the files that the page lists: what was done to them is told there.
+fn action_pieces(reading: &Reading, listed: &HashSet<String>, all: &mut Candidates<Addition>) {
     let count = reading.actions.len() as f64;
     // Of what was done several times, the newest.
     let mut done = HashSet::new();
@@ -172,66 +189,59 @@ fn pieces(reading: &Reading, focus: Option<&str>, listed: &HashSet<String>) -> V
         action.is_bookkeeping() || listed.contains(&action.argument)
     };
     let told = (0..reading.actions.len()).rev().filter(|&at| !is_told(at) && is_new(at));
-    all.extend(told.map(|at| action_piece(reading, at, at as f64 / count)));
-    all
+    told.for_each(|at| all.push(action_piece(reading, at, at as f64 / count), action_facts(reading, at)));
 }
 
-fn line_piece(reading: &Reading, at: usize, focus: Option<&str>) -> Candidate<Addition> {
-    let line = &reading.lines[at];
-    let text = line_text(&reading.docs[line.doc as usize], line.start, line.end);
+fn line_piece(line: &DocLine, text: &str, at: usize, focus: Option<&str>) -> Candidate<Addition> {
     // What the person asked to dwell on outweighs any single fact.
     let bonus = if is_about(text, focus) { 1.0 } else { 0.0 };
-    let LineTraits { is_linking, is_mute, cost, .. } = line.traits;
+    let LineTraits { is_mute, cost, .. } = line.traits;
     let share = if is_mute { TUNING.mute } else { 1.0 };
-    let facts = line_facts(reading, at, is_linking);
-    Candidate { of: Addition::Line(at), bonus, share, cost: cost + TUNING.pointer, facts }
+    Candidate { of: Addition::Line(at), bonus, share, cost: cost + TUNING.pointer }
 }
 
-fn line_facts(reading: &Reading, at: usize, is_linking: bool) -> Vec<u32> {
-    let line = &reading.lines[at];
+fn line_facts<'r>(reading: &'r Reading, line: &DocLine, is_linking: bool) -> impl Iterator<Item = u32> + 'r {
     let facts = &reading.line_facts[line.first as usize..(line.first + line.count) as usize];
-    let mut all: Vec<u32> = facts.iter().map(|&fact| named(fact)).collect();
-    if is_linking {
-        all.extend(facts.iter().map(|&fact| linked(fact)));
-    }
-    all
+    let linking = if is_linking { facts } else { &[] };
+    facts.iter().map(|&fact| named(fact)).chain(linking.iter().map(|&fact| linked(fact)))
 }
 
-/// Each fact that is not told yet by its name, with the words nearest to it where a line has some.
-fn name_pieces<'r>(
-    reading: &'r Reading,
-    lines: &'r GlossLines,
-    weights: &[f64],
-) -> impl Iterator<Item = Candidate<Addition>> {
+/// Adds each fact that is not told yet by its name, with the words nearest to it where a line has some.
+fn name_pieces(reading: &Reading, lines: &GlossLines, weights: &[f64], all: &mut Candidates<Addition>) {
     let facts = reading.table.facts.iter().zip(0_u32..);
     let facts =
         facts.filter(|(_, fact)| weights[named(*fact) as usize] + weights[linked(*fact) as usize] > 0.0);
     // A command and an error are lines, not names; and what stands in no line is told by the ledger.
     let names = facts
         .filter(|(known, fact)| !matches!(known.class, Class::Command | Class::Error) && lines.has(*fact));
-    names.map(|(_, fact)| {
+    for (_, fact) in names {
         let (of, cost) = (Addition::Name(fact), cost_of(reading.table.name_chars(fact)) + 1.0);
         match lines.tells(fact) {
             true => {
-                let (cost, facts) = (cost + GLOSS_TOKENS, vec![named(fact), linked(fact)]);
-                Candidate { of, bonus: 0.0, share: 1.0, cost, facts }
+                let cost = cost + GLOSS_TOKENS;
+                all.push(Candidate { of, bonus: 0.0, share: 1.0, cost }, [named(fact), linked(fact)]);
             }
-            false => Candidate { of, bonus: 0.0, share: TUNING.name, cost, facts: vec![named(fact)] },
+            false => all.push(Candidate { of, bonus: 0.0, share: TUNING.name, cost }, [named(fact)]),
         }
-    })
+    }
 }
 
 /// About what the words beside a name take.
 const GLOSS_TOKENS: f64 = 4.0;
 
-fn joined_piece(reading: &Reading, at: usize, joined: JoinedLine) -> Candidate<Addition> {
+fn joined_piece(at: usize, joined: JoinedLine) -> Candidate<Addition> {
     let JoinedLine { start, share, cost } = joined;
-    let (of, facts) = (Addition::Joined { line: at, start }, line_facts(reading, at, true));
-    Candidate { of, bonus: 0.0, share, cost: cost + TUNING.pointer, facts }
+    Candidate { of: Addition::Joined { line: at, start }, bonus: 0.0, share, cost: cost + TUNING.pointer }
 }
 
 /// `recency` runs from 0 for the oldest to 1 for the newest action.
 fn action_piece(reading: &Reading, at: usize, recency: f64) -> Candidate<Addition> {
+    let cost = cost(&reading.actions[at].argument) + TUNING.pointer + 2.0;
+    let bonus = TUNING.action * recency * recency;
+    Candidate { of: Addition::Action(at), bonus, share: 1.0, cost }
+}
+
+fn action_facts(reading: &Reading, at: usize) -> Vec<u32> {
     let action = &reading.actions[at];
     let is_linking = is_linking(&action.argument);
     let mut facts = Vec::new();
@@ -246,9 +256,7 @@ fn action_piece(reading: &Reading, at: usize, recency: f64) -> Candidate<Additio
     }));
     facts.sort_unstable();
     facts.dedup();
-    let cost = cost(&action.argument) + TUNING.pointer + 2.0;
-    let bonus = TUNING.action * recency * recency;
-    Candidate { of: Addition::Action(at), bonus, share: 1.0, cost, facts }
+    facts
 }
 
 fn is_about(text: &str, focus: Option<&str>) -> bool {
@@ -260,15 +268,15 @@ pub(super) fn line_text(doc: &Doc, start: u32, end: u32) -> &str {
     doc.text[start as usize..end as usize].trim()
 }
 
-fn write<'p>(
+fn write(
     page: &mut SummaryPage<'_>,
     reading: &Reading,
     lines: &GlossLines,
-    pieces: impl Iterator<Item = &'p Addition>,
+    pieces: impl Iterator<Item = Addition>,
 ) {
     let (mut quoted, mut names, mut quota) = (QuotedLines::default(), NameList::default(), page.room());
     for piece in pieces {
-        match *piece {
+        match piece {
             Addition::Name(fact) => {
                 let (id, told) = lines.told(reading, fact);
                 names.add(page, id, (fact, told), &mut quota);

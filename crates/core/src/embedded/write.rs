@@ -7,7 +7,7 @@ use super::dialogue::{Goal, Turn};
 use super::excerpt::excerpt;
 use super::files::{self, FileQuotas};
 use super::own::COMMITTED;
-use super::page::{Section, Spot, SummaryPage};
+use super::page::{Section, Spot, SummaryPage, WeighedText};
 use super::reading::{Quote, Reading};
 use super::statement::meaning;
 use crate::facts::sentences;
@@ -50,8 +50,8 @@ fn share(budget: Tokens, hundredths: u64) -> Tokens {
 pub(super) fn fixed_parts(
     page: &mut SummaryPage<'_>,
     reading: &Reading,
-    budget: Tokens,
-    prose: Tokens,
+    requests: &RequestLines,
+    (budget, prose): (Tokens, Tokens),
 ) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(text) = &reading.carried {
@@ -68,7 +68,7 @@ pub(super) fn fixed_parts(
     write_newest_closings(page, reading, share(budget, closings));
     write_answers(page, reading, &mut share(budget, Shares::ANSWERS));
     let behind = share(budget, Shares::BLOCKED + Shares::CHANGED + Shares::READ);
-    write_requests(page, reading, &mut share(budget, Shares::REQUESTS).min(page.room().less(behind)));
+    requests.write(page, &mut share(budget, Shares::REQUESTS).min(page.room().less(behind)));
     write_older_closings(page, reading, &mut share(budget, Shares::OLDER_CLOSINGS));
     write_done(page, reading, &mut share(budget, Shares::DONE));
     write_blocked(page, reading, &mut share(budget, Shares::BLOCKED));
@@ -78,9 +78,9 @@ pub(super) fn fixed_parts(
 }
 
 /// Spends what is left on what was cut short.
-pub(super) fn second_helping(page: &mut SummaryPage<'_>, reading: &Reading) {
+pub(super) fn second_helping(page: &mut SummaryPage<'_>, reading: &Reading, requests: &RequestLines) {
     write_answers(page, reading, &mut page.room());
-    write_requests(page, reading, &mut page.room());
+    requests.write(page, &mut page.room());
     write_older_closings(page, reading, &mut page.room());
 }
 
@@ -241,10 +241,10 @@ fn write_closing(page: &mut SummaryPage<'_>, closing: &Quote, quota: &mut Tokens
 fn write_older_closings(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
     for wanted in [true, false] {
         for (closing, _) in closings(reading).rev().filter(|(_, is_final)| *is_final == wanted) {
-            let told = conclusions(&closing.text);
+            let spot = place(closing, 1 << 15);
+            let told = if page.holds(&spot) { String::new() } else { conclusions(&closing.text) };
             if !told.is_empty() {
-                let text = format!("{} model: {told}", closing.id);
-                page.add(&place(closing, 1 << 15), &text, quota);
+                page.add(&spot, &format!("{} model: {told}", closing.id), quota);
             }
         }
     }
@@ -300,23 +300,33 @@ fn write_answers(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Toke
     }
 }
 
-/// What people typed: each whole where all of it fits, else the longest by beginning and end, all cut to the same length.
-/// Where even that leaves too little for each, the newest are kept.
-fn write_requests(page: &mut SummaryPage<'_>, reading: &Reading, quota: &mut Tokens) {
-    let mut said = HashSet::new();
-    // "go on" said twenty times, and what a tool that resumes a session says again, is told once, where it was said last.
-    let lines = reading.dialogue.requests().rev().map(|asked| (asked, one_line(&asked.text)));
-    let requests: Vec<(Spot, String)> = lines
-        .filter(|(_, line)| said.insert(line.to_lowercase()))
-        .map(|(asked, line)| (place(asked, 0), format!("{} user: {line}", asked.id)))
-        .collect();
-    let sizes = requests.iter().map(|(_, text)| page.tokens(Section::Dialogue, text)).collect();
-    let each = even_share(sizes, *quota).max(REQUEST_TOKENS_MIN);
-    for (spot, text) in requests {
-        let mut own = each.min(*quota);
-        let before = own;
-        page.add_ends(&spot, &text, &mut own);
-        *quota = quota.less(before.less(own));
+/// What people typed, the newest first, as it is told. A session holds many of these, and each is weighed once.
+pub(super) struct RequestLines {
+    all: Vec<(Spot, WeighedText)>,
+}
+
+impl RequestLines {
+    pub(super) fn of(page: &SummaryPage<'_>, reading: &Reading) -> Self {
+        let mut said = HashSet::new();
+        // "go on" said twenty times, and what a tool that resumes a session says again, is told once, where it was said last.
+        let lines = reading.dialogue.requests().rev().map(|asked| (asked, one_line(&asked.text)));
+        let lines = lines.filter(|(_, line)| said.insert(line.to_lowercase()));
+        let weigh = |text: String| page.weigh(Section::Dialogue, text);
+        let all = lines.map(|(asked, line)| (place(asked, 0), weigh(format!("{} user: {line}", asked.id))));
+        Self { all: all.collect() }
+    }
+
+    /// Writes them: each whole where all of it fits, else the longest by beginning and end, all cut to the same length.
+    /// Where even that leaves too little for each, the newest are kept.
+    fn write(&self, page: &mut SummaryPage<'_>, quota: &mut Tokens) {
+        let sizes = self.all.iter().map(|(_, text)| page.weighed_tokens(Section::Dialogue, text)).collect();
+        let each = even_share(sizes, *quota).max(REQUEST_TOKENS_MIN);
+        for (spot, text) in &self.all {
+            let mut own = each.min(*quota);
+            let before = own;
+            page.add_weighed_ends(spot, text, &mut own);
+            *quota = quota.less(before.less(own));
+        }
     }
 }
 

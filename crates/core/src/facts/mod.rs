@@ -54,17 +54,32 @@ pub struct Sighting<'t> {
     pub line: &'t str,
 }
 
+/// What a fact was found by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FoundBy {
+    /// Its form alone, whoever wrote it wherever.
+    Form,
+    /// Where it stands, or who speaks.
+    Place,
+}
+
 /// Calls `found` for each fact in a passage, line by line.
 pub fn scan<'t>(passage: &'t Passage<'_>, mut found: impl FnMut(Sighting<'t>)) {
+    scan_each(passage, |sighting, _| found(sighting));
+}
+
+/// The same with what each was found by.
+pub(crate) fn scan_each<'t>(passage: &'t Passage<'_>, mut found: impl FnMut(Sighting<'t>, FoundBy)) {
     let text: &'t str = &passage.text;
     for line in text.lines() {
         let line = line.trim();
         if line.is_empty() {
             continue;
         }
-        let mut sight = |mention| found(Sighting { mention, line });
+        let mut sight = |mention| found(Sighting { mention, line }, FoundBy::Form);
         scan_line(line, &mut sight);
         scan_pairs(line, &mut sight);
+        let mut sight = |mention| found(Sighting { mention, line }, FoundBy::Place);
         match passage.voice {
             Voice::Called => argument::scan_argument(line, &mut sight),
             Voice::Said | Voice::Thought | Voice::Answered => {
@@ -74,7 +89,7 @@ pub fn scan<'t>(passage: &'t Passage<'_>, mut found: impl FnMut(Sighting<'t>)) {
             }
         }
     }
-    scan_statements(passage, text, &mut found);
+    scan_statements(passage, text, &mut |sighting| found(sighting, FoundBy::Place));
 }
 
 /// Facts that are whole lines or sentences, and depend on who speaks.

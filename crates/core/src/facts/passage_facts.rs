@@ -1,6 +1,6 @@
 //! A passage with the facts that were found in it, kept as spans of its text so that it need not be scanned again.
 
-use super::{FactHash, Mention, Passage, Sighting, Voice, scan, tells_of_an_end};
+use super::{FactHash, FoundBy, Mention, Passage, Sighting, Voice, scan_each, tells_of_an_end};
 use crate::Author;
 use crate::embedded::{LineTraits, WordPairs, word_pairs};
 use crate::facts::Class;
@@ -31,6 +31,7 @@ struct FactSpan {
     value: TextSpan,
     line: TextSpan,
     hash: FactHash,
+    by: FoundBy,
 }
 
 /// A piece of a text of less than 4 GB.
@@ -45,11 +46,11 @@ impl PassageFacts {
     pub(crate) fn of(passage: &Passage<'_>) -> Self {
         let text: &str = &passage.text;
         let mut facts = Vec::new();
-        scan(passage, |Sighting { mention, line }| {
+        scan_each(passage, |Sighting { mention, line }, by| {
             let span = |piece| TextSpan::of(piece, text);
             let Mention { class, key, value } = mention;
             let hash = FactHash::of(mention);
-            facts.push(FactSpan { class, key: span(key), value: span(value), line: span(line), hash });
+            facts.push(FactSpan { class, key: span(key), value: span(value), line: span(line), hash, by });
         });
         facts.shrink_to_fit();
         Self {
@@ -66,11 +67,18 @@ impl PassageFacts {
 
     /// The facts, in the order in which a scan finds them.
     pub(crate) fn sightings(&self) -> impl Iterator<Item = (Sighting<'_>, FactHash)> {
-        self.facts.iter().map(|fact| {
-            let piece = |span: TextSpan| &self.text[span.start as usize..span.end as usize];
-            let mention = Mention { class: fact.class, key: piece(fact.key), value: piece(fact.value) };
-            (Sighting { mention, line: piece(fact.line) }, fact.hash)
-        })
+        self.facts.iter().map(|fact| (self.sighting(fact), fact.hash))
+    }
+
+    /// Those of them that any text with their lines would have.
+    pub(crate) fn sightings_by_form(&self) -> impl Iterator<Item = Sighting<'_>> {
+        self.facts.iter().filter(|fact| fact.by == FoundBy::Form).map(|fact| self.sighting(fact))
+    }
+
+    fn sighting(&self, fact: &FactSpan) -> Sighting<'_> {
+        let piece = |span: TextSpan| &self.text[span.start as usize..span.end as usize];
+        let mention = Mention { class: fact.class, key: piece(fact.key), value: piece(fact.value) };
+        Sighting { mention, line: piece(fact.line) }
     }
 
     /// What its lines with facts tell by themselves, in their order; looked for when first asked for.

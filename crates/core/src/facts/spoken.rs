@@ -67,6 +67,13 @@ static NOTICE_LINE: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// What each of them begins with. Every result is asked, and few have any: these are looked for all at once.
+static NOTICE_WORD: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"\[Request interrupted by user|\[Image|Caveat: The messages below|# AGENTS\.md instructions|agentId: ",
+    )
+});
+
 /// How a text begins that is a harness's to its end: a skill's body, an earlier summary, a hook's report, a listing.
 static NOTICE_TEXT: LazyLock<Regex> = LazyLock::new(|| {
     compile(
@@ -100,7 +107,10 @@ fn notices(text: &str) -> Vec<Range<usize>> {
     if NOTICE_TEXT.is_match(text) {
         return std::iter::once(0..text.len()).collect();
     }
-    let mut all: Vec<Range<usize>> = NOTICE_LINE.find_iter(text).map(|line| line.range()).collect();
+    let mut all: Vec<Range<usize>> = match NOTICE_WORD.is_match(text) {
+        true => NOTICE_LINE.find_iter(text).map(|line| line.range()).collect(),
+        false => Vec::new(),
+    };
     let mut at = 0;
     while let Some(found) = OPENING.captures_at(text, at) {
         let (Some(tag), Some(name)) = (found.get(0), found.get(1)) else { break };

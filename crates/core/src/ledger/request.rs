@@ -3,7 +3,7 @@
 //! Nothing is guessed: an item counts as done where a line of the model's says so of its number or in its words.
 
 use crate::EntryId;
-use crate::facts::statements;
+use crate::facts::{list_item, statements};
 use crate::pattern::compile;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
@@ -36,8 +36,9 @@ const ITEM_CHARS_MAX: usize = 300;
 
 /// Takes up the list in what a person said, where there is one.
 pub(super) fn list(known: &mut Vec<RequestItem>, entry: EntryId, said: &str) {
-    // Each item has a line of its own, and most of what is said has fewer.
-    if said.lines().nth(LIST_ITEMS_MIN - 1).is_none() {
+    // Each item begins a line, or stands where a harness's words end; most of what is said has fewer.
+    let is_item = |line: &&str| list_item(line).is_some();
+    if !said.contains('<') && said.lines().filter(is_item).nth(LIST_ITEMS_MIN - 1).is_none() {
         return;
     }
     let items: Vec<RequestItem> = statements(said)

@@ -7,9 +7,10 @@ use crate::embedded::{self, EmbeddedSummary};
 use crate::ledger::Ledger;
 use crate::policy::Verify;
 use crate::record::{Change, Conclusion, Effect, Outcome, Record};
+use crate::side_thread::do_both;
 use crate::sources::MaterialSources;
 use crate::statement_source::{self, SourcedText};
-use crate::verify;
+use crate::verify::{self, Groundwork};
 use crate::{
     ArchiveError, Material, Opaque, Plan, Strategy, Tokens, finish::FramedSummary, keep::summary_min,
 };
@@ -142,22 +143,36 @@ impl<'a> EmbeddedQuestion<'a> {
 
     /// Takes the answer and goes on: to the outcome, or to the next strategy.
     pub fn answer(self, draft: Result<EmbeddedSummary, NoSummary>) -> Result<Next<'a>, ArchiveError> {
-        let written = draft.and_then(|draft| {
-            let text = compose::with_injected(draft.text, &self.plan.changes.inject);
-            let EmbeddedSummary { ledger, notes, statements, .. } = draft;
-            let room = self.embedded_room();
-            self.accept(CandidateSummary {
-                text,
-                ledger,
-                notes,
-                statements,
-                by: EMBEDDED,
-                short: None,
-                native: None,
-                room,
-            })
-        });
+        let written = draft.and_then(|draft| self.accept(self.candidate(draft)));
         self.settle(written)
+    }
+
+    /// Has the embedded summariser write, takes what it wrote and goes on. What the comparison needs of the messages alone
+    /// is found meanwhile, on a thread of its own: that takes about as long as reading them does.
+    pub fn summarize(self) -> Result<Next<'a>, ArchiveError> {
+        let written = {
+            let messages = self.sources.compared(&self.plan.job);
+            let (draft, groundwork) = do_both(
+                || embedded::summarize(&self.material(), self.budget()),
+                || Groundwork::of(&messages),
+            );
+            self.accept_compared(self.candidate(draft), groundwork)
+        };
+        self.settle(written)
+    }
+
+    fn candidate(&self, draft: EmbeddedSummary) -> CandidateSummary<'static> {
+        let EmbeddedSummary { text, ledger, notes, statements } = draft;
+        CandidateSummary {
+            text: compose::with_injected(text, &self.plan.changes.inject),
+            ledger,
+            notes,
+            statements,
+            by: EMBEDDED,
+            short: None,
+            native: None,
+            room: self.embedded_room(),
+        }
     }
 
     /// A summary by a hook, a compactor or an operator.
@@ -190,10 +205,19 @@ impl<'a> EmbeddedQuestion<'a> {
 
     /// The gate: what a text becomes, or why it will not do.
     pub(super) fn accept(&self, written: CandidateSummary<'_>) -> Result<Conclusion, NoSummary> {
+        let messages = self.sources.compared(&self.plan.job);
+        self.accept_compared(written, Groundwork::of(&messages))
+    }
+
+    fn accept_compared(
+        &self,
+        written: CandidateSummary<'_>,
+        groundwork: Groundwork<'_>,
+    ) -> Result<Conclusion, NoSummary> {
         if written.text.trim().is_empty() {
             return Err(NoSummary::Failed("the summary is empty".into()));
         }
-        let (summary, loss, repairs) = self.check(&written);
+        let (summary, loss, repairs) = self.check(&written, groundwork);
         let tokens_after = self.plan.kept.tokens + summary.tokens;
         self.check_size(tokens_after)?;
         let plan = &self.plan;
@@ -242,9 +266,13 @@ impl<'a> EmbeddedQuestion<'a> {
     }
 
     /// Frames the text, compares it with what it replaces, and puts back what matters and is missing.
-    fn check(&self, written: &CandidateSummary<'_>) -> (FramedSummary, verify::LossReport, Vec<SourcedText>) {
+    fn check(
+        &self,
+        written: &CandidateSummary<'_>,
+        groundwork: Groundwork<'_>,
+    ) -> (FramedSummary, verify::LossReport, Vec<SourcedText>) {
         let material = self.material();
-        let mut found = self.compare(&written.text, &written.ledger);
+        let mut found = groundwork.verify(&self.head(&written.text), &written.ledger);
         let repairs = match self.plan.job.policy.rebuild.verify {
             Verify::Repair => {
                 let room = written.room.less(self.plan.job.measure.text(&written.text));
@@ -259,13 +287,13 @@ impl<'a> EmbeddedQuestion<'a> {
 
     /// How many facts of what goes, whose ledger is this one, stand in the new context with this text.
     pub(super) fn facts_in(&self, text: &str, ledger: &Ledger) -> u64 {
-        self.compare(text, ledger).report.kept
+        let messages = self.sources.compared(&self.plan.job);
+        Groundwork::of(&messages).verify(&self.head(text), ledger).report.kept
     }
 
-    fn compare(&self, text: &str, ledger: &Ledger) -> verify::Verification {
-        let material = self.material();
-        let shown = format!("{text}\n{}{}", self.folded, self.sources.visible_text());
-        verify::verify(&material, ledger, &shown, material.addressable)
+    /// What stands in front of the messages that stay.
+    fn head(&self, text: &str) -> String {
+        format!("{text}\n{}", self.folded)
     }
 
     /// What a person should know of how the summary was made.

@@ -5,9 +5,10 @@ use super::words::places;
 use crate::digest::MessageDigest;
 use crate::facts::{Class, Fact, FactHash, FactIndex, Mention, PassageFacts, Sighting};
 use crate::ledger::Ledger;
+use crate::text_hash::TextMap;
 use crate::{Author, EntryId, Material};
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// Lines are kept to this length beside their fact.
@@ -19,7 +20,7 @@ const LIVE_MAX: usize = 64;
 /// The messages that facts are looked for in, read before: those that go, and those that stay.
 pub(super) struct StockedMessages {
     superseded: Vec<(EntryId, Arc<MessageDigest>)>,
-    visible: Vec<(EntryId, Arc<MessageDigest>)>,
+    pub visible: Vec<(EntryId, Arc<MessageDigest>)>,
     superseded_ids: HashSet<EntryId>,
 }
 
@@ -69,7 +70,7 @@ impl StockedFact<'_> {
 /// The facts, in the order they were first seen.
 #[derive(Default)]
 pub(super) struct Inventory<'d> {
-    pub facts: Vec<StockedFact<'d>>,
+    facts: Vec<StockedFact<'d>>,
     /// Places in `facts`, by what each is about.
     places: FactIndex,
     /// When a person spoke.
@@ -92,8 +93,8 @@ fn is_of(fact: Mention<'_>, mention: Mention<'_>) -> bool {
 }
 
 impl<'d> Inventory<'d> {
-    /// Takes stock of the messages, whose ledger is this one.
-    pub(super) fn of(messages: &'d StockedMessages, ledger: &'d Ledger) -> Self {
+    /// Takes stock of the messages.
+    pub(super) fn of(messages: &'d StockedMessages) -> Self {
         let mut inventory = Self::default();
         for (id, digest) in &messages.superseded {
             inventory.hear(*id, digest);
@@ -113,18 +114,23 @@ impl<'d> Inventory<'d> {
         }
         inventory.drop_outdated();
         inventory.drop_retracted();
-        inventory.take_ledger(ledger, &messages.superseded_ids);
-        inventory.close_questions();
-        let live = std::mem::take(&mut inventory.live);
+        inventory
+    }
+
+    /// The facts of these messages and of their ledger.
+    pub(super) fn with(mut self, ledger: &'d Ledger, messages: &StockedMessages) -> Vec<StockedFact<'d>> {
+        self.take_ledger(ledger, &messages.superseded_ids);
+        self.close_questions();
+        let live = std::mem::take(&mut self.live);
         let is_over =
             |it: &StockedFact<'_>| it.mention.class == Class::LiveWork && !live.contains(it.mention.value);
-        inventory.facts.retain(|fact| !is_over(fact));
-        inventory
+        self.facts.retain(|fact| !is_over(fact));
+        self.facts
     }
 
     /// Drops outdated values, and what else was last seen on their lines: put back, a line says all it says.
     fn drop_outdated(&mut self) {
-        let mut lines: HashMap<EntryId, HashSet<String>> = HashMap::new();
+        let mut lines: TextMap<EntryId, HashSet<String>> = TextMap::default();
         for place in std::mem::take(&mut self.outdated) {
             let fact = &self.facts[place];
             lines.entry(fact.source).or_default().insert(fact.line().to_owned());

@@ -3,19 +3,22 @@
 //!
 //! It looks at texts alone and trusts no summariser, ours included.
 
+mod groundwork;
 mod inventory;
 mod repair;
 mod visible_text;
 mod words;
 
+pub(crate) use groundwork::{ComparedMessages, Groundwork};
 pub use repair::repair;
 
 use crate::facts::{Class, Fact, Mention, Tier};
 use crate::ledger::Ledger;
+use crate::side_thread::do_both;
 use crate::{EntryId, Material};
-use inventory::{Inventory, StockedMessages};
+use inventory::{Inventory, StockedFact, StockedMessages};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use visible_text::{VisibleText, flat, pointers};
 
@@ -89,22 +92,40 @@ pub fn verify(
     resolvable: &[EntryId],
 ) -> Verification {
     let messages = StockedMessages::of(material);
-    let inventory = Inventory::of(&messages, ledger);
+    let facts = Inventory::of(&messages).with(ledger, &messages);
     let flat = flat(shown_text);
-    let (shown, pointers) = (VisibleText::of(shown_text, &flat), pointers(shown_text, resolvable));
+    compare(facts, &VisibleText::of(shown_text, &flat), &pointers(shown_text, resolvable))
+}
+
+/// Looks facts up in what is shown, where these pointers lead to their originals.
+fn compare(
+    facts: Vec<StockedFact<'_>>,
+    shown: &VisibleText<'_>,
+    pointers: &HashSet<EntryId>,
+) -> Verification {
+    let look_up = |facts: &[StockedFact<'_>]| -> Vec<FactFate> {
+        facts.iter().map(|fact| shown.fate(fact.mention, fact.source, pointers)).collect()
+    };
+    let (front, back) = facts.split_at(facts.len() / 2);
+    let (front, back) = do_both(|| look_up(front), || look_up(back));
     let mut found = Verification::default();
     let mut missing = Vec::new();
-    for fact in inventory.facts {
-        let fate = shown.fate(fact.mention, fact.source, &pointers);
+    for (fact, fate) in facts.iter().zip(front.into_iter().chain(back)) {
         found.report.count(fact.mention.class, fate);
         if fate != FactFate::Kept {
-            missing.push((fact, fate));
+            let rank = (tier(fact.mention, fate), std::cmp::Reverse(fact.source), missing.len());
+            missing.push((rank, fact, fate));
         }
     }
-    missing.sort_by_cached_key(|(fact, fate)| (tier(fact.mention, *fate), std::cmp::Reverse(fact.source)));
-    missing.truncate(MISSING_MAX);
+    // Of tens of thousands a few are kept.
+    if missing.len() > MISSING_MAX {
+        missing.select_nth_unstable_by_key(MISSING_MAX, |(rank, ..)| *rank);
+        missing.truncate(MISSING_MAX);
+    }
+    missing.sort_unstable_by_key(|(rank, ..)| *rank);
     let mut line: Arc<str> = "".into();
-    let kept = missing.iter().map(|(fact, fate)| MissingFact { fact: fact.to_fact(&mut line), fate: *fate });
+    let kept =
+        missing.iter().map(|(_, fact, fate)| MissingFact { fact: fact.to_fact(&mut line), fate: *fate });
     found.missing = kept.collect();
     found.name_lost();
     found

@@ -3,12 +3,13 @@
 use super::FactFate;
 use super::words::{Words, places};
 use crate::EntryId;
-use crate::facts::{Class, Evidence, Mention, lower_case, scan_line, scan_pairs};
+use crate::facts::{Class, Evidence, Mention, Sighting, lower_case, scan_line, scan_pairs};
 use crate::text_hash::{TextMap, TextSet};
 use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// What the model will see.
+#[derive(Default)]
 pub(super) struct VisibleText<'s> {
     /// All of it, every run of white space one space.
     words: Words<'s>,
@@ -23,30 +24,47 @@ pub(super) struct VisibleText<'s> {
 impl<'s> VisibleText<'s> {
     /// Indexes a text; `flat` is the same text [flattened](flat).
     pub(super) fn of(shown: &'s str, flat: &'s str) -> Self {
-        let mut index = Self {
-            words: Words::of(flat),
-            tokens: TextSet::default(),
-            values: TextMap::default(),
-            lines: TextMap::default(),
-        };
-        for line in shown.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            index.take(line);
-        }
+        let mut index = Self { words: Words::of(flat), ..Self::default() };
+        index.take(shown);
         index
     }
 
-    fn take(&mut self, line: &'s str) {
-        let mut look = |mention: Mention<'s>| {
-            if mention.class.latest_wins() {
-                self.values.entry(lower_case(mention.key)).or_default().push(mention.value);
-            }
-            if mention.class == Class::Path {
-                self.lines.entry(mention.value).or_default().push(line);
-            }
-            self.tokens.insert(mention.value);
-        };
-        scan_line(line, &mut look);
-        scan_pairs(line, &mut look);
+    /// Indexes the end of what will be shown, flattened; its facts are told of.
+    pub(super) fn of_tail(flat: &'s str) -> Self {
+        Self { words: Words::of_tail(flat), ..Self::default() }
+    }
+
+    /// Indexes what stands in front of the end, which is known. `flat` is all of it flattened: its first `head_flat` bytes are
+    /// new, and from `tail_flat` on stands the end.
+    pub(super) fn complete(
+        mut self,
+        head: &'s str,
+        flat: &'s str,
+        (head_flat, tail_flat): (usize, usize),
+    ) -> Self {
+        self.words = self.words.complete(flat, head_flat, tail_flat);
+        self.take(head);
+        self
+    }
+
+    /// Indexes the facts of a text's lines.
+    pub(super) fn take(&mut self, shown: &'s str) {
+        for line in shown.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            let mut look = |mention| self.see(Sighting { mention, line });
+            scan_line(line, &mut look);
+            scan_pairs(line, &mut look);
+        }
+    }
+
+    /// Indexes a fact that was found by its form.
+    pub(super) fn see(&mut self, Sighting { mention, line }: Sighting<'s>) {
+        if mention.class.latest_wins() {
+            self.values.entry(lower_case(mention.key)).or_default().push(mention.value);
+        }
+        if mention.class == Class::Path {
+            self.lines.entry(mention.value).or_default().push(line);
+        }
+        self.tokens.insert(mention.value);
     }
 
     /// What became of the fact, where these pointers are in view.
@@ -105,7 +123,15 @@ fn is_beside(line: &str, at: usize, path: &str, operation: &str) -> bool {
 
 /// Entries that pointers in the text lead to.
 pub(super) fn pointers(shown: &str, resolvable: &[EntryId]) -> HashSet<EntryId> {
-    let words = shown.split(|c: char| !c.is_ascii_alphanumeric());
+    let bytes = shown.as_bytes();
+    let is_in_word = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let starts = shown.match_indices('m').map(|(at, _)| at);
+    let starts = starts.filter(|&at| !is_in_word(at.checked_sub(1).map(|before| &bytes[before])));
+    // By the letter they begin with: all that is in view is gone through.
+    let words = starts.map(|at| {
+        let length = bytes[at..].iter().take_while(|byte| is_in_word(Some(byte))).count();
+        &shown[at..at + length]
+    });
     words.filter_map(EntryId::of_pointer).filter(|id| resolvable.binary_search(id).is_ok()).collect()
 }
 

@@ -3,6 +3,7 @@
 use crate::text_hash::TextMap;
 
 /// A text by its words, so that looking something up does not read all of it again.
+#[derive(Default)]
 pub(super) struct Words<'t> {
     text: &'t str,
     /// The number of the last place each word stands in, and in how many it stands.
@@ -10,30 +11,57 @@ pub(super) struct Words<'t> {
     /// Each place of a word, with the number of the one before it of the same word; its own where there is none. A list for each
     /// word would be a thousand small ones.
     places: Vec<(u32, u32)>,
+    tail: KnownTail,
+}
+
+/// The end of a text, whose words were taken down before it was known what stands in front of it.
+#[derive(Clone, Copy, Default)]
+struct KnownTail {
+    /// The first so many places are its, counted from where it begins.
+    places: u32,
+    start: u32,
 }
 
 impl<'t> Words<'t> {
-    /// Takes the words of a text down. Past 4 GB a text is no context, and is not read further.
+    /// Takes the words of a text down.
     pub(super) fn of(text: &'t str) -> Self {
-        let text = &text[..text.floor_char_boundary(u32::MAX as usize)];
-        let mut all = Self { text, newest: TextMap::default(), places: Vec::new() };
-        for (at, word) in words(text) {
-            let number = all.places.len() as u32;
-            let (newest, count) = all.newest.entry(word).or_insert((number, 0));
-            all.places.push((at as u32, *newest));
-            (*newest, *count) = (number, *count + 1);
-        }
+        Self::default().complete(text, text.len(), text.len())
+    }
+
+    /// Takes the words of a text down that something will stand in front of.
+    pub(super) fn of_tail(tail: &'t str) -> Self {
+        let mut all = Self::default();
+        all.take(tail);
+        all.tail.places = all.places.len() as u32;
         all
     }
 
-    /// Where a word stands, from the last place back.
+    /// The words of the whole text: its first `head` bytes are new, and from `tail` on stands what was taken down. Past 4 GB a
+    /// text is no context, and is not read further.
+    pub(super) fn complete(mut self, text: &'t str, head: usize, tail: usize) -> Self {
+        self.take(&text[..head]);
+        self.tail.start = tail as u32;
+        Self { text: &text[..text.floor_char_boundary(u32::MAX as usize)], ..self }
+    }
+
+    fn take(&mut self, text: &'t str) {
+        for (at, word) in words(&text[..text.floor_char_boundary(u32::MAX as usize)]) {
+            let number = self.places.len() as u32;
+            let (newest, count) = self.newest.entry(word).or_insert((number, 0));
+            self.places.push((at as u32, *newest));
+            (*newest, *count) = (number, *count + 1);
+        }
+    }
+
+    /// Where a word stands, from the last place that was taken down back.
     fn places(&self, newest: u32) -> impl Iterator<Item = usize> {
         let mut next = Some(newest);
         std::iter::from_fn(move || {
             let number = next?;
             let (at, older) = self.places[number as usize];
             next = Some(older).filter(|older| *older != number);
-            Some(at as usize)
+            let start = if number < self.tail.places { self.tail.start } else { 0 };
+            Some(start as usize + at as usize)
         })
     }
 
@@ -137,5 +165,18 @@ mod tests {
             assert!(Words::of(text).hold(value), "{value}");
         }
         assert_eq!(places(text, "src/lib.rs").count(), 1);
+    }
+
+    #[test]
+    fn a_text_that_was_taken_down_from_its_end_holds_what_it_holds() {
+        let text = "fixed src/a.rs in main 修改 src/a.rs once more";
+        let values =
+            ["src/a.rs in main", "main", "main 修改", "once more", "修改 src/a.rs", "src", "fixed once"];
+        let whole = Words::of(text);
+        for cut in [0, 6, 15, 18, text.len()] {
+            let head = cut.saturating_sub(1);
+            let parts = Words::of_tail(&text[cut..]).complete(text, head, cut);
+            assert_eq!(values.map(|value| parts.hold(value)), values.map(|value| whole.hold(value)), "{cut}");
+        }
     }
 }

@@ -8,7 +8,7 @@ use crate::ports::{Clock, SummaryModel};
 use crate::session::{PlanOptions, Session};
 use epitome_core::{
     Archive, Available, CheckpointView, CompactorReply, Conclusion, Decision, EntryId, HookAnswer, HookRun,
-    Next, Outcome, Plan, PlanDraft, Record, Summarizer, Trigger, UpcomingCompaction, embedded,
+    Next, Outcome, Plan, PlanDraft, Record, Summarizer, Trigger, UpcomingCompaction,
 };
 use futures_util::future::{Either, join_all, select};
 use std::future::Future;
@@ -79,10 +79,7 @@ impl Driver {
     ) -> Result<Next<'p>, EngineError> {
         Ok(match question {
             Next::Done(conclusion) => Next::Done(conclusion),
-            Next::Summarize(question) => {
-                let summary = embedded::summarize(&question.material(), question.budget());
-                question.answer(Ok(summary))?
-            }
+            Next::Summarize(question) => question.summarize()?,
             Next::Consult(consultation) => {
                 let answers = self.consult(session, &consultation.event()).await;
                 consultation.answer(answers)?
