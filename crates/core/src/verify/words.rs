@@ -173,8 +173,8 @@ mod tests {
         let values =
             ["src/a.rs in main", "main", "main 修改", "once more", "修改 src/a.rs", "src", "fixed once"];
         let whole = Words::of(text);
-        for cut in [0, 6, 15, 18, text.len()] {
-            let head = cut.saturating_sub(1);
+        // A space stands between what is in front and the end.
+        for (head, cut) in [(0, 0), (5, 6), (14, 15), (17, 18), (text.len(), text.len())] {
             let parts = Words::of_tail(&text[cut..]).complete(text, head, cut);
             assert_eq!(values.map(|value| parts.hold(value)), values.map(|value| whole.hold(value)), "{cut}");
         }
