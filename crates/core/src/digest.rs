@@ -18,16 +18,23 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 /// What reading a message alone tells, each part found when it is first asked for.
 pub(crate) struct MessageDigest {
     message: Arc<Message>,
-    passages: OnceLock<Vec<PassageFacts>>,
+    passages: OnceLock<Box<[PassageFacts]>>,
     /// None where they are the same as `passages`.
-    shown_passages: OnceLock<Option<Vec<PassageFacts>>>,
-    secrets: OnceLock<Vec<Box<str>>>,
-    carried_secrets: OnceLock<Vec<Box<str>>>,
-    rules: OnceLock<Vec<StatedRule>>,
+    shown_passages: OnceLock<Option<Box<[PassageFacts]>>>,
+    secrets: OnceLock<Box<[Box<str>]>>,
+    carried_secrets: OnceLock<Box<[Box<str>]>>,
+    rules: OnceLock<Box<[StatedRule]>>,
     is_retraction: OnceLock<bool>,
-    sentences: OnceLock<Vec<StatedSentence>>,
-    notes: OnceLock<Vec<WrittenNote>>,
+    sentences: OnceLock<Box<[StatedSentence]>>,
     purpose: OnceLock<Option<Box<str>>>,
+    /// None where it has neither calls nor results: there may be very many such messages.
+    calls: Option<Box<CallDigest>>,
+}
+
+/// What a message tells of its calls, and of those it has the results of.
+#[derive(Default)]
+struct CallDigest {
+    notes: OnceLock<Vec<WrittenNote>>,
     file_written: OnceLock<Option<Box<str>>>,
     files_read: OnceLock<Vec<(CallId, Box<str>)>>,
     openings: OnceLock<Vec<(CallId, Box<str>)>>,
@@ -47,6 +54,8 @@ pub(crate) struct CallEnding {
 impl MessageDigest {
     /// The digest of a message, nothing of which was looked for yet.
     pub(crate) fn new(message: Arc<Message>) -> Self {
+        let has_calls = message.calls().next().is_some() || message.results().next().is_some();
+        let calls = has_calls.then(Box::default);
         Self {
             message,
             passages: OnceLock::new(),
@@ -56,13 +65,8 @@ impl MessageDigest {
             rules: OnceLock::new(),
             is_retraction: OnceLock::new(),
             sentences: OnceLock::new(),
-            notes: OnceLock::new(),
             purpose: OnceLock::new(),
-            file_written: OnceLock::new(),
-            files_read: OnceLock::new(),
-            openings: OnceLock::new(),
-            arguments: OnceLock::new(),
-            endings: OnceLock::new(),
+            calls,
         }
     }
 
@@ -112,17 +116,19 @@ impl MessageDigest {
 
     /// The secrets of all its passages, what a harness put into them included.
     pub(crate) fn secrets(&self) -> &[Box<str>] {
-        self.secrets.get_or_init(|| secrets_in(passages(&self.message).iter().map(|passage| &*passage.text)))
+        let look = || secrets_in(passages(&self.message).iter().map(|passage| &*passage.text)).into();
+        self.secrets.get_or_init(look)
     }
 
     /// The secrets of what it carries and we do not read.
     pub(crate) fn carried_secrets(&self) -> &[Box<str>] {
-        self.carried_secrets.get_or_init(|| secrets_in(self.message.opaque().map(|opaque| &*opaque.json)))
+        let look = || secrets_in(self.message.opaque().map(|opaque| &*opaque.json)).into();
+        self.carried_secrets.get_or_init(look)
     }
 
     /// The rules in what it says, a person's words taken for granted.
     pub(crate) fn rules(&self) -> &[StatedRule] {
-        self.rules.get_or_init(|| rules_in(&self.message.said()))
+        self.rules.get_or_init(|| rules_in(&self.message.said()).into())
     }
 
     /// Whether it takes back the message before it, a person's words taken for granted.
@@ -132,12 +138,13 @@ impl MessageDigest {
 
     /// The sentences in what it says that say something, the model's words taken for granted.
     pub(crate) fn sentences(&self) -> &[StatedSentence] {
-        self.sentences.get_or_init(|| sentences_in(&self.message.said()))
+        self.sentences.get_or_init(|| sentences_in(&self.message.said()).into())
     }
 
     /// What was written down with its calls.
     pub(crate) fn notes(&self) -> &[WrittenNote] {
-        self.notes.get_or_init(|| self.message.calls().flat_map(notes_in).collect())
+        let look = || self.message.calls().flat_map(notes_in).collect();
+        self.calls.as_ref().map_or(&[], |calls| calls.notes.get_or_init(look))
     }
 
     /// What the model said in it that it was about to do.
@@ -152,7 +159,7 @@ impl MessageDigest {
     /// The file that the first of its calls writes into.
     pub(crate) fn file_written(&self) -> Option<&str> {
         let look = || self.message.calls().next().and_then(file_written).map(Into::into);
-        self.file_written.get_or_init(look).as_deref()
+        self.calls.as_ref()?.file_written.get_or_init(look).as_deref()
     }
 
     /// Its calls that read one file each, with the file.
@@ -161,27 +168,34 @@ impl MessageDigest {
             (path, FileUse::Read) => Some((call.id.clone(), path.into())),
             (_, FileUse::Change) => None,
         };
-        self.files_read.get_or_init(|| self.message.calls().filter_map(read).collect())
+        let look = || self.message.calls().filter_map(read).collect();
+        self.calls.as_ref().map_or(&[], |calls| calls.files_read.get_or_init(look))
     }
 
     /// What the files that its results show say they are for.
     pub(crate) fn openings(&self) -> &[(CallId, Box<str>)] {
         let opening = |result: &ToolResult| Some((result.call.clone(), opening_of(&result.text())?));
-        self.openings.get_or_init(|| self.message.results().filter_map(opening).collect())
+        let look = || self.message.results().filter_map(opening).collect();
+        self.calls.as_ref().map_or(&[], |calls| calls.openings.get_or_init(look))
     }
 
     /// The arguments of each of its calls that say most.
     pub(crate) fn arguments(&self) -> &[Box<str>] {
-        self.arguments.get_or_init(|| self.message.calls().map(|call| main_argument(call).into()).collect())
+        let look = || self.message.calls().map(|call| main_argument(call).into()).collect();
+        self.calls.as_ref().map_or(&[], |calls| calls.arguments.get_or_init(look))
     }
 
     /// How the calls ended whose results it holds.
     pub(crate) fn endings(&self) -> &[CallEnding] {
-        let of = |result: &ToolResult| {
-            let Ending { exit, is_failure, text } = ending(result);
-            CallEnding { is_failure, exit, may_be_refused: may_be_refused(&text) }
-        };
-        self.endings.get_or_init(|| self.message.results().map(of).collect())
+        let look = || self.message.results().map(CallEnding::of).collect();
+        self.calls.as_ref().map_or(&[], |calls| calls.endings.get_or_init(look))
+    }
+}
+
+impl CallEnding {
+    fn of(result: &ToolResult) -> Self {
+        let Ending { exit, is_failure, text } = ending(result);
+        Self { is_failure, exit, may_be_refused: may_be_refused(&text) }
     }
 }
 

@@ -150,11 +150,13 @@ impl<'a> Plan<'a> {
     }
 
     /// The last message that would be covered, kept in front or told inside the summary included: whoever
-    /// shares the path up to it can use the result.
+    /// shares the path up to it can use the result. Never one before what is covered already: a message of that may be shown again,
+    /// and what is told of the others was written with it.
     pub fn anchor(&self) -> Option<EntryId> {
         let KeepSelection { front, folded, .. } = &self.kept;
         let told = folded.iter().map(|(id, _)| id).max();
-        self.superseded.last().max(front.last()).max(told).copied()
+        let last = self.superseded.last().max(front.last()).max(told).copied();
+        last.max(self.job.context.anchor())
     }
 
     /// The means to choose what stays.
