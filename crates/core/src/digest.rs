@@ -227,8 +227,8 @@ struct ScreenedText {
     secrets: Arc<[Box<str>]>,
 }
 
-/// So many of them are kept, the newest: each step of a compaction asks for the same one or two.
-const SCREENED_MAX: usize = 4;
+/// So many of them are kept, the newest: each step of a compaction asks for the same one or two, and they are long.
+const SCREENED_MAX: usize = 2;
 
 #[derive(Default)]
 struct Generations {

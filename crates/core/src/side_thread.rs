@@ -1,4 +1,5 @@
-//! Two things done at once: one on a thread that ends with them. For parts of a compaction that do not depend on each other.
+//! Two things done at once: one on a thread that ends with them. For the larger parts of a compaction that do not depend on each
+//! other, and never within one another: each thread costs an allocator some megabytes.
 
 use std::thread::{Builder, ScopedJoinHandle, scope};
 

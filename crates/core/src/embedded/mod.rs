@@ -38,7 +38,6 @@ mod written;
 
 use crate::facts::Secrets;
 use crate::ledger::Ledger;
-use crate::side_thread::do_both;
 use crate::statement_source::SourcedText;
 use crate::{EntryId, Material, Original, Tokens};
 pub(crate) use action::main_argument;
@@ -82,10 +81,8 @@ pub fn summarize_beside(material: &Material<'_>, prose: &str, budget: Tokens) ->
     let escape = Escape { pointers: material.addressable, secrets: &secrets };
     let mut page = SummaryPage::new(material.measure, escape, budget);
     let requests = RequestLines::of(&page, &reading);
-    let (notes, choices) = do_both(
-        || write::fixed_parts(&mut page, &reading, &requests, (budget, material.measure.text(prose))),
-        || LineChoices::of(&reading, material.focus),
-    );
+    let notes = write::fixed_parts(&mut page, &reading, &requests, (budget, material.measure.text(prose)));
+    let choices = LineChoices::of(&reading, material.focus);
     select::fill(&mut page, &reading, choices, prose);
     write::second_helping(&mut page, &reading, &requests);
     let (text, statements) = page.finish();

@@ -17,7 +17,6 @@ use super::written::NotePlace;
 use crate::digest::{DigestCache, MessageDigest};
 use crate::facts::{Passage, PassageFacts, RuleReach, Secrets, Sighting, Voice, rules};
 use crate::ledger::Ledger;
-use crate::side_thread::do_both;
 use crate::{Author, EntryId, Material, Message, Role, fence};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -171,9 +170,8 @@ impl Reading {
         // What stays cut may stand behind the summary, where others' paths have something else.
         let gone = all.iter().rev().find(|(_, message)| message.shown.is_none()).map(|(id, _)| *id);
         let end = gone.or(leaving.last().map(|(id, _)| *id));
-        let ((), (ledger, covered)) =
-            do_both(|| self.take_each(&all, end, material), || ledgers(&all, end, material));
-        (self.ledger, self.covered) = (ledger, covered);
+        self.take_each(&all, end, material);
+        (self.ledger, self.covered) = ledgers(&all, end, material);
     }
 
     fn take_each(

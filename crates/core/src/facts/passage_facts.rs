@@ -17,7 +17,7 @@ pub(crate) struct PassageFacts {
     pub tool: Option<Box<str>>,
     /// Its text; arguments as one `name: value` per line.
     pub text: Arc<str>,
-    facts: Vec<FactSpan>,
+    facts: Box<[FactSpan]>,
     tells_of_an_end: OnceLock<bool>,
     line_traits: OnceLock<Box<[LineTraits]>>,
     word_pairs: OnceLock<WordPairs>,
@@ -52,13 +52,12 @@ impl PassageFacts {
             let hash = FactHash::of(mention);
             facts.push(FactSpan { class, key: span(key), value: span(value), line: span(line), hash, by });
         });
-        facts.shrink_to_fit();
         Self {
             voice: passage.voice,
             author: passage.author,
             tool: passage.tool.map(Into::into),
             text: text.into(),
-            facts,
+            facts: facts.into(),
             tells_of_an_end: OnceLock::new(),
             line_traits: OnceLock::new(),
             word_pairs: OnceLock::new(),
