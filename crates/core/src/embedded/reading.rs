@@ -161,8 +161,7 @@ impl Reading {
         self.take_prose(&rest);
     }
 
-    /// Every message in its order, by whether it leaves view, stays, or stays cut. Their ledger needs nothing of what else is
-    /// read in them, and is made meanwhile.
+    /// Every message in its order, by whether it leaves view, stays, or stays cut.
     fn take_all(&mut self, leaving: &[(EntryId, Arc<MessageDigest>)], material: &Material<'_>) {
         let mut all: BTreeMap<EntryId, MaterialMessage<'_>> = BTreeMap::new();
         leaving.iter().for_each(|(id, digest)| all.entry(*id).or_default().original = Some(digest));
